@@ -1,0 +1,1 @@
+"""People and projects in Django's admin."""

@@ -1,0 +1,91 @@
+"""People, the projects they belong to, and the links by which somebody signs in without a password."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.db import models
+
+from apps.audit.log import Actor
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def visible_to(self, user: "User") -> "ProjectQuerySet":
+        """The projects `user` belongs to, whatever the role; nobody belongs to one by being a superuser."""
+        return self.filter(memberships__user=user)
+
+
+class Project(models.Model):
+    """What runs, templates, profiles, budgets and keys belong to; who belongs to it sees them."""
+
+    slug = models.SlugField(max_length=40, unique=True)
+    name = models.CharField(max_length=80)
+    created_at = models.DateTimeField()
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class User(AbstractUser):
+    """A person. What they may see follows from their memberships."""
+
+    home_project = models.ForeignKey(Project, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects: ClassVar[UserManager["User"]] = UserManager()
+
+    @property
+    def label(self) -> str:
+        return self.get_full_name() or self.username
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(kind="person", id=str(self.pk), label=self.label)
+
+    @property
+    def initials(self) -> str:
+        """One or two capital letters for the avatar."""
+        words = self.label.replace(".", " ").replace("_", " ").replace("-", " ").split()
+        return "".join(word[0] for word in (words if len(words) < 2 else [words[0], words[-1]])).upper()
+
+
+class Membership(models.Model):
+    """That a person belongs to a project, and as what."""
+
+    class Role(models.TextChoices):
+        ANALYST = "analyst"
+        AUDITOR = "auditor"
+        ADMIN = "admin"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role, default=Role.ANALYST)
+
+    class Meta:
+        constraints = [
+            # One role a person and project; also the index of `visible_to`.
+            models.UniqueConstraint(fields=["user", "project"], name="membership_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}: {self.role}"
+
+
+class SignInLink(models.Model):
+    """A single-use way in. Only the token's digest is kept: who reads this table cannot sign in with it."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link for {self.user}"
+
+    def is_open(self, *, now: datetime) -> bool:
+        return self.used_at is None and now < self.expires_at

@@ -1,0 +1,115 @@
+"""Sealing a trail: the exact text of an event, its hash, and the first place where a chain no longer holds.
+
+Pure, so that whoever doubts us can read and run it alone: nothing here knows a database. A hash covers the hash before it
+and the very characters stored in `line`; a line is written once and never made again from what a database returns,
+because jsonb rewrites numbers (`1e22` comes back as an int).
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TypeAlias
+
+JSON: TypeAlias = "str | int | float | bool | Decimal | None | Sequence[JSON] | Mapping[str, JSON]"
+
+GENESIS = "0" * 64
+"""What the first event of every trail follows."""
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """One event as far as sealing goes: its place, its text and the hash it was given."""
+
+    seq: int
+    line: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Break:
+    """Where a trail stops holding, and what is wrong there, in words for the reader."""
+
+    seq: int
+    reason: str
+
+
+def canonical(value: JSON) -> str:
+    """`value` as JSON with sorted keys and no spaces; a Decimal becomes a string, so that no digit of money is lost.
+
+    :raises ValueError: for NaN and infinities, which JSON does not know.
+    """
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"an event cannot hold a {type(value).__name__}")
+
+
+def line(
+    *,
+    trail: str,
+    seq: int,
+    at: datetime,
+    verb: str,
+    actor: Mapping[str, str],
+    subject: str,
+    project: str,
+    data: Mapping[str, JSON],
+    texts: Mapping[str, str],
+) -> str:
+    """The one text that is stored and sealed for an event. `texts` maps a name to the digest of its payload."""
+    return canonical(
+        {
+            "trail": trail,
+            "seq": seq,
+            "at": at.astimezone(UTC).isoformat(timespec="microseconds"),
+            "verb": verb,
+            "actor": actor,
+            "subject": subject,
+            "project": project,
+            "data": data,
+            "texts": texts,
+        }
+    )
+
+
+def seal(prev_hash: str, line: str) -> str:
+    """The hash of an event: SHA-256 over the hash before it and its line, in hex."""
+    return hashlib.sha256((prev_hash + line).encode()).hexdigest()
+
+
+def new_salt() -> str:
+    """A salt no one can guess: without it a digest would give a short text away."""
+    return secrets.token_hex(16)
+
+
+def digest(salt: str, text: str) -> str:
+    """The name of a payload: SHA-256 over its salt and its text, in hex."""
+    return hashlib.sha256((salt + text).encode()).hexdigest()
+
+
+def first_break(events: Iterable[Sealed], *, head_seq: int, head_hash: str) -> Break | None:
+    """The first place where the events, given in order, are not the chain that ends in `head_hash` at `head_seq`."""
+    seq, prev_hash = 0, GENESIS
+    for event in events:
+        seq += 1
+        if event.seq != seq:
+            return Break(seq, f"event {seq} is missing: event {event.seq} follows event {seq - 1}")
+        if seal(prev_hash, event.line) != event.hash:
+            return Break(seq, f"event {seq} is not what was sealed: its text or its hash was changed")
+        prev_hash = event.hash
+    if seq != head_seq:
+        return Break(seq + 1, f"the trail should end at event {head_seq}, and ends at event {seq}")
+    if prev_hash != head_hash:
+        return Break(seq, f"event {seq} is not the end that the trail's head names")
+    return None
