@@ -1,18 +1,17 @@
 """People, the projects they belong to, and the links by which somebody signs in without a password."""
 
 from datetime import datetime
-from typing import ClassVar
 
-from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 
 from apps.audit.log import Actor
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
-    def visible_to(self, user: "User") -> "ProjectQuerySet":
+    def visible_to(self, user: "User | AnonymousUser") -> "ProjectQuerySet":
         """The projects `user` belongs to, whatever the role; nobody belongs to one by being a superuser."""
-        return self.filter(memberships__user=user)
+        return self.filter(memberships__user=user.pk) if user.is_authenticated else self.none()
 
 
 class Project(models.Model):
@@ -35,8 +34,6 @@ class User(AbstractUser):
     """A person. What they may see follows from their memberships."""
 
     home_project = models.ForeignKey(Project, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-
-    objects: ClassVar[UserManager["User"]] = UserManager()
 
     @property
     def label(self) -> str:

@@ -1,34 +1,91 @@
-"""What people can do about people: the first person, sign-in links, signing out."""
+"""What is done about people: the first person, links to sign in with, the sockets of a session."""
 
-from datetime import datetime
+import hashlib
+import secrets
+from datetime import datetime, timedelta
 
-from apps.accounts.models import User
-from apps.audit.log import Actor
-from apps.core.errors import Invalid
+from django.db import connection, transaction
+
+from apps.accounts.models import Membership, Project, SignInLink, User
+from apps.audit import log
+from apps.audit.log import STUDIO, Actor, Entry
+from apps.core.errors import Conflict, Invalid
+
+TRAIL = "accounts"
+LINK_LIFETIME = timedelta(minutes=10)
 
 
 class SignInLinkSpent(Invalid):
     """The link was used, has expired, or never was: which of these is told to nobody."""
 
+    def __init__(self) -> None:
+        super().__init__(
+            "This sign-in link no longer works: a link signs in once, within ten minutes. "
+            "For a new one run `python manage.py sign_in_link`."
+        )
 
+
+class NoAdministrator(Conflict):
+    """There are people, but none of them may do everything, so no link opens by itself."""
+
+
+@transaction.atomic
 def ensure_first_person(*, now: datetime) -> User:
-    """The person `admin` in the project `default`, made at the first start and found at every other."""
-    raise NotImplementedError
+    """The person `admin` in the project `default`, made at the first start; at every other, the first administrator.
+
+    :raises NoAdministrator: where people are, and no active administrator among them: nobody is promoted silently.
+    """
+    with connection.cursor() as cursor:  # two studios starting at once make one person
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('accounts.first-person'))")
+    if found := User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first():
+        return found
+    if User.objects.exists():
+        raise NoAdministrator("No active person is an administrator. Name a person: `sign_in_link --user NAME`.")
+
+    project, _ = Project.objects.get_or_create(slug="default", defaults={"name": "Default", "created_at": now})
+    user = User.objects.create_superuser("admin", password=None, home_project=project, date_joined=now)
+    Membership.objects.create(user=user, project=project, role=Membership.Role.ADMIN)
+    entry = Entry("person.created", {"person": user.pk, "project": project.slug, "role": Membership.Role.ADMIN.value})
+    _leave(entry, person=user, by=STUDIO, at=now)
+    return user
 
 
+@transaction.atomic
 def make_sign_in_link(*, user: User, by: Actor, now: datetime) -> str:
     """Open a way in for `user` that lasts ten minutes, and return its token, which is kept nowhere."""
-    raise NotImplementedError
+    token = secrets.token_urlsafe(32)
+    link = SignInLink.objects.create(digest=_digest(token), user=user, created_at=now, expires_at=now + LINK_LIFETIME)
+    entry = Entry("sign-in-link.made", {"link": link.pk, "person": user.pk, "expires_at": link.expires_at.isoformat()})
+    _leave(entry, person=user, by=by, at=now)
+    return token
 
 
+@transaction.atomic
 def redeem_sign_in_link(*, token: str, now: datetime) -> User:
-    """The person that a token signs in; it signs in once.
+    """The person that a token signs in. Of two who bring the same token at once, one gets in.
 
-    :raises SignInLinkSpent: used, expired or unknown.
+    :raises SignInLinkSpent: used, expired, unknown, or its person is no longer active.
     """
-    raise NotImplementedError
+    links = SignInLink.objects.filter(digest=_digest(token), used_at=None, expires_at__gt=now, user__is_active=True)
+    if not links.update(used_at=now):
+        raise SignInLinkSpent
+    link = SignInLink.objects.select_related("user").get(digest=_digest(token))
+    _leave(Entry("sign-in-link.redeemed", {"link": link.pk, "person": link.user.pk}), person=link.user, at=now)
+    return link.user
 
 
 def group_of_session(session_key: str) -> str:
-    """The channel group of a session's sockets, to close them all when it is signed out."""
-    raise NotImplementedError
+    """The channel group of a session's sockets, to close them all when it is signed out.
+
+    A digest, because a session's key is as good as a password and group names reach Redis.
+    """
+    return f"session.{_digest(session_key)[:32]}"
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _leave(entry: Entry, *, person: User, at: datetime, by: Actor | None = None) -> None:
+    """Say in the trail of the accounts what happened to a person, by themselves where nobody else did it."""
+    log.append(TRAIL, [entry], by=by or person.actor, at=at, subject=f"person:{person.pk}", project="")

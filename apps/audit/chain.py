@@ -1,7 +1,7 @@
 """Sealing a trail: the exact text of an event, its hash, and the first place where a chain no longer holds.
 
-Pure, so that whoever doubts us can read and run it alone: nothing here knows a database. A hash covers the hash before it
-and the very characters stored in `line`; a line is written once and never made again from what a database returns,
+Pure, so that whoever doubts us can read and run it alone: nothing here knows a database. A hash covers the hash before
+it and the very characters stored in `line`; a line is written once and never made again from what a database returns,
 because jsonb rewrites numbers (`1e22` comes back as an int).
 """
 
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeAlias
 
-JSON: TypeAlias = "str | int | float | bool | Decimal | None | Sequence[JSON] | Mapping[str, JSON]"
+JSON: TypeAlias = "str | int | float | bool | Decimal | Sequence[JSON] | Mapping[str, JSON] | None"
 
 GENESIS = "0" * 64
 """What the first event of every trail follows."""
@@ -67,7 +67,14 @@ def line(
     data: Mapping[str, JSON],
     texts: Mapping[str, str],
 ) -> str:
-    """The one text that is stored and sealed for an event. `texts` maps a name to the digest of its payload."""
+    """The one text that is stored and sealed for an event. `texts` maps a name to the digest of its payload.
+
+    It names its trail and its place, so that a sound event cannot be passed off as one of another trail.
+
+    :raises ValueError: for a time without its zone, NaN and infinities.
+    """
+    if at.tzinfo is None:
+        raise ValueError("an event's time needs its zone")
     return canonical(
         {
             "trail": trail,
@@ -98,18 +105,38 @@ def digest(salt: str, text: str) -> str:
     return hashlib.sha256((salt + text).encode()).hexdigest()
 
 
+class Walk:
+    """A walk along one trail from its first event, which stops at the first place that does not hold."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.hash = GENESIS
+
+    def step(self, event: Sealed) -> Break | None:
+        """Go on to `event`; where it is not what must come next, stay and say why."""
+        expected = self.seq + 1
+        if event.seq != expected:
+            return Break(expected, f"event {expected} is missing: event {event.seq} follows event {self.seq}")
+        if seal(self.hash, event.line) != event.hash:
+            return Break(expected, f"event {expected} is not what was sealed: its text or its hash was changed")
+        self.seq, self.hash = event.seq, event.hash
+        return None
+
+    def end(self, *, head_seq: int, head_hash: str) -> Break | None:
+        """Whether the trail may end here: at the head that was kept beside it."""
+        if self.seq < head_seq:
+            return Break(self.seq + 1, f"the end is cut off: event {self.seq} is the last of {head_seq}")
+        if self.seq > head_seq:
+            return Break(head_seq + 1, f"event {head_seq + 1} comes after the end, which is event {head_seq}")
+        if self.hash != head_hash:
+            return Break(self.seq, f"event {self.seq} is not the one the trail's head was sealed with")
+        return None
+
+
 def first_break(events: Iterable[Sealed], *, head_seq: int, head_hash: str) -> Break | None:
     """The first place where the events, given in order, are not the chain that ends in `head_hash` at `head_seq`."""
-    seq, prev_hash = 0, GENESIS
+    walk = Walk()
     for event in events:
-        seq += 1
-        if event.seq != seq:
-            return Break(seq, f"event {seq} is missing: event {event.seq} follows event {seq - 1}")
-        if seal(prev_hash, event.line) != event.hash:
-            return Break(seq, f"event {seq} is not what was sealed: its text or its hash was changed")
-        prev_hash = event.hash
-    if seq != head_seq:
-        return Break(seq + 1, f"the trail should end at event {head_seq}, and ends at event {seq}")
-    if prev_hash != head_hash:
-        return Break(seq, f"event {seq} is not the end that the trail's head names")
-    return None
+        if found := walk.step(event):
+            return found
+    return walk.end(head_seq=head_seq, head_hash=head_hash)

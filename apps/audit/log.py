@@ -1,12 +1,39 @@
-"""The one log: the only writer of events and payloads, and every way to read them back."""
+"""The one log: the only writer of events and payloads, and every way to read them back.
+
+An event is written in the transaction of the change it explains, so neither is ever there without the other. A trail
+has several writers (a run's driver and the pages), therefore a writer holds the trail's head until it commits: sequence
+numbers have no gaps and every hash covers the one before it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
+from django.db import connection, transaction
+from django.db.models.functions import Left
+
+from apps.audit import chain
 from apps.audit.chain import JSON, Break
-from apps.audit.models import Event
+from apps.audit.feed import Cursor, since
+from apps.audit.models import Event, Payload, Trail
+from apps.audit.verification import Verified, verify
+
+__all__ = [
+    "JSON",
+    "STUDIO",
+    "Actor",
+    "Break",
+    "Cursor",
+    "Entry",
+    "Read",
+    "Verified",
+    "append",
+    "read",
+    "since",
+    "text",
+    "verify",
+]
 
 
 @dataclass(frozen=True)
@@ -16,6 +43,10 @@ class Actor:
     kind: Literal["person", "driver", "system", "key"]
     id: str
     label: str
+
+
+STUDIO = Actor(kind="system", id="studio", label="the studio")
+"""Who it was where nobody asked: a start, a sweep, a schedule."""
 
 
 @dataclass(frozen=True)
@@ -35,47 +66,130 @@ class Read:
     at: datetime
     verb: str
     actor: Actor
-    data: dict[str, JSON]
+    data: dict[str, Any]
     texts: dict[str, str | None]
 
 
-@dataclass(frozen=True)
-class Verified:
-    """What re-computing a trail found."""
-
-    events: int
-    head: str
-    first_break: Break | None
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """A place among the events of all trails, in commit order."""
-
-    tx: int
-    id: int
+# --- writing -------------------------------------------------------------------------------------------------------
 
 
 def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str) -> list[Event]:
-    """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows."""
-    raise NotImplementedError
+    """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows.
+
+    Four statements however many entries there are, three where none has a text. The head of the trail stays locked
+    until the transaction ends; who appends to two trails does it in the same order everywhere.
+
+    :raises TransactionManagementError: outside a transaction, where an event could stay without its change.
+    :raises ValueError: for what JSON cannot say, or a time without its zone.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("an event is written in the transaction of what it explains")
+    if not entries:
+        return []
+
+    head = _locked_head(trail, project=project)
+    events, payloads = _sealed(head, entries, by=by, at=at, subject=subject, project=project)
+    if payloads:
+        Payload.objects.bulk_create(payloads)
+    Event.objects.bulk_create(events)
+    Trail.objects.filter(pk=head.pk).update(head_seq=events[-1].seq, head_hash=events[-1].hash)
+    return events
+
+
+def _locked_head(name: str, *, project: str) -> Trail:
+    """The trail, made where there is none, and locked either way: one statement, so two first writers cannot differ."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO audit_trail AS kept (name, project, head_seq, head_hash) VALUES (%s, %s, 0, %s)
+            ON CONFLICT (name) DO UPDATE SET head_seq = kept.head_seq
+            RETURNING kept.id, kept.name, kept.project, kept.head_seq, kept.head_hash
+            """,
+            [name, project, chain.GENESIS],
+        )
+        row = cursor.fetchone()
+    return Trail.from_db(connection.alias, ["id", "name", "project", "head_seq", "head_hash"], row)
+
+
+def _sealed(
+    head: Trail, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str
+) -> tuple[list[Event], list[Payload]]:
+    events: list[Event] = []
+    payloads: list[Payload] = []
+    prev_hash = head.head_hash
+    for seq, entry in enumerate(entries, start=head.head_seq + 1):
+        named = {name: _payload(head, text, at=at) for name, text in entry.texts.items()}
+        line = chain.line(
+            trail=head.name,
+            seq=seq,
+            at=at,
+            verb=entry.verb,
+            actor={"kind": by.kind, "id": by.id, "label": by.label},
+            subject=subject,
+            project=project,
+            data=entry.data,
+            texts={name: payload.digest for name, payload in named.items()},
+        )
+        prev_hash = chain.seal(prev_hash, line)
+        payloads.extend(named.values())
+        events.append(
+            Event(
+                trail=head,
+                seq=seq,
+                line=line,
+                hash=prev_hash,
+                at=at,
+                verb=entry.verb,
+                actor_kind=by.kind,
+                actor_id=by.id,
+                actor_label=by.label,
+                subject=subject,
+                project=project,
+            )
+        )
+    return events, payloads
+
+
+def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:
+    salt = chain.new_salt()
+    return Payload(digest=chain.digest(salt, text), trail=trail, salt=salt, text=text, created_at=at)
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
 
 
 def read(trail: str, *, after: int = 0, limit: int = 1000, texts_limit: int | None = None) -> list[Read]:
-    """The events of a trail after `after`, at most `limit`, their texts resolved and cut to `texts_limit` characters."""
-    raise NotImplementedError
+    """The events of a trail after place `after`, at most `limit`, in order; a trail nobody wrote to has none.
+
+    With `texts_limit` longer texts are cut to so many characters and end in "…".
+    """
+    events = Event.objects.filter(trail__name=trail, seq__gt=after).order_by("seq")[:limit]
+    contents = [event.content for event in events]
+    texts = _texts({digest for content in contents for digest in content["texts"].values()}, limit=texts_limit)
+    return [
+        Read(
+            seq=content["seq"],
+            at=datetime.fromisoformat(content["at"]),
+            verb=content["verb"],
+            actor=Actor(**content["actor"]),
+            data=content["data"],
+            texts={name: texts.get(digest) for name, digest in content["texts"].items()},
+        )
+        for content in contents
+    ]
 
 
 def text(digest: str) -> str | None:
     """The text of a payload; None where it was erased or never was."""
-    raise NotImplementedError
+    return _texts({digest}, limit=None).get(digest)
 
 
-def verify(trail: str) -> Verified:
-    """Re-compute a trail from its first event and name the first place where it does not hold."""
-    raise NotImplementedError
-
-
-def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor | None]:
-    """The next events of all trails in the order their transactions became final, and the cursor after them."""
-    raise NotImplementedError
+def _texts(digests: set[str], *, limit: int | None) -> dict[str, str | None]:
+    if not digests:
+        return {}
+    payloads = Payload.objects.filter(digest__in=digests)
+    if limit is None:
+        return dict(payloads.values_list("digest", "text"))
+    # One character more than asked for tells a cut text from one that fits.
+    starts = payloads.values_list("digest", Left("text", limit + 1))
+    return {digest: start if start is None or len(start) <= limit else start[:limit] + "…" for digest, start in starts}

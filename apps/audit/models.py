@@ -3,6 +3,8 @@
 Only `log.py` writes here. What may not change is refused by triggers (migration 0002), for the tables' owner too.
 """
 
+import json
+from functools import cached_property
 from typing import Any
 
 from django.db import models
@@ -16,6 +18,24 @@ class CurrentTransaction(models.Func):
     template = "(pg_current_xact_id()::text::bigint)"
     arity = 0
     output_field: Any = models.BigIntegerField()
+
+
+class OldestUnfinished(CurrentTransaction):
+    """The oldest transaction that is not over yet: everything before it is final."""
+
+    template = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
+
+
+class NextTransaction(CurrentTransaction):
+    """The first transaction number this statement can see nothing of."""
+
+    template = "(pg_snapshot_xmax(pg_current_snapshot())::text::bigint)"
+
+
+class OwnTransaction(CurrentTransaction):
+    """The number of this transaction, without giving it one where it has written nothing: 0 then."""
+
+    template = "(coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0))"
 
 
 class Trail(models.Model):
@@ -45,7 +65,7 @@ class Event(models.Model):
     verb = models.CharField(max_length=80)
     actor_kind = models.CharField(max_length=16)
     actor_id = models.CharField(max_length=80)
-    actor_label = models.CharField(max_length=200)
+    actor_label = models.CharField(max_length=320)  # a first and a last name of 150 each
     subject = models.CharField(max_length=200)
     project = models.CharField(max_length=80, blank=True)
 
@@ -64,6 +84,24 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.subject} {self.seq}: {self.verb}"
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The line, parsed: trail, seq, at, verb, actor, subject, project, data, texts."""
+        parsed: dict[str, Any] = json.loads(self.line)
+        return parsed
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The ids and numbers of what happened."""
+        data: dict[str, Any] = self.content["data"]
+        return data
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The digests of what was written, by name; `log.text` has the text."""
+        texts: dict[str, str] = self.content["texts"]
+        return texts
 
 
 class Payload(models.Model):

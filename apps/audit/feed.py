@@ -1,0 +1,60 @@
+"""The events of all trails as one stream, in commit order: for followers that must miss nothing.
+
+Ids are given out when a row is written and rows become visible when their transaction commits, so whoever reads "after
+id 17" skips a 16 that commits later. How this order avoids that: docs/adr/0002-commit-order-cursor.md.
+"""
+
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import Q
+
+from apps.audit.models import Event, NextTransaction, OldestUnfinished, OwnTransaction
+
+
+@dataclass(frozen=True, order=True)
+class Cursor:
+    """A place in the stream; the default stands before the first event."""
+
+    tx: int = 0
+    id: int = 0
+
+
+def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor]:
+    """The next events of all trails, at most `limit`, and the cursor after them.
+
+    What a transaction wrote, and all that follows it, waits until the transaction is over, so a late commit is never
+    skipped; what this transaction wrote itself waits too. Events imported by a restore come first, and a follower that
+    comes back from before the restore begins again: it knows what it has seen by trail and seq.
+    """
+    cursor = cursor or Cursor()
+    if cursor.tx >= _next_transaction():
+        cursor = Cursor()
+
+    imported = _imported(after=cursor, limit=limit) if cursor.tx == 0 else []
+    if imported:
+        cursor = Cursor(tx=0, id=imported[-1].pk)
+    final = _final(after=cursor, limit=limit - len(imported))
+    if final:
+        cursor = Cursor(tx=final[-1].tx, id=final[-1].pk)
+    return imported + final, cursor
+
+
+def _next_transaction() -> int:
+    with connection.cursor() as sql:
+        sql.execute(f"SELECT {NextTransaction.template}")
+        row: tuple[int] = sql.fetchone()
+    return row[0]
+
+
+def _imported(*, after: Cursor, limit: int) -> list[Event]:
+    """Rows that carry a transaction number this database has not reached: they can only come from another one."""
+    rows = Event.objects.filter(tx__gte=NextTransaction(), id__gt=after.id).exclude(tx=OwnTransaction())
+    return list(rows.order_by("id")[:limit])
+
+
+def _final(*, after: Cursor, limit: int) -> list[Event]:
+    """Rows of transactions before which nothing is unfinished. The first condition on `tx` is the index's."""
+    later = Q(tx__gt=after.tx) | Q(tx=after.tx, id__gt=after.id)
+    rows = Event.objects.filter(tx__gte=after.tx, tx__lt=OldestUnfinished()).filter(later)
+    return list(rows.order_by("tx", "id")[:limit])
