@@ -1,0 +1,189 @@
+"""What a worker replies: it acts on its assigned subtask in the light of the task and of what it was given to read."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from apps.simulator.excuse import excuse
+from apps.simulator.models import Model
+from apps.simulator.reading import Assignment
+from apps.simulator.reply import Reply
+from apps.simulator.solvers import Part, Problem, countdown, solve
+
+_CHECKS = re.compile(
+    r"\b(?:re-?check|double-?check|check|verify|verif\w+|validate|confirm|review|proof-?read|re-?compute|test|"
+    r"compare|aggregate|combine|merge|reconcile|synthesi\w+|collect|judge|pick|decide|settle|final)\b",
+    re.I,
+)
+_WHOLE = re.compile(r"\b(?:final|overall|aggregate|combine|compare|reconcile|synthesi\w+|decide|settle)\b", re.I)
+_PLANS = re.compile(r"^\W*(?:plan|outline|list the steps|write down|set out how|devise|describe how)\b", re.I)
+
+_OPENINGS = {
+    "answer": ("Working it out:", "Step by step:", "Here is the working:", "Let me work through it:"),
+    "check": ("I did it again from the start:", "Recomputed without looking at the result:", "Checked line by line:"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the subtask comes to when it is done right, and how it goes wrong."""
+
+    family: str
+    answer: str
+    working: tuple[str, ...]
+    wrong: tuple[str, ...]
+    fence: str = ""
+
+
+def work(model: Model, assignment: Assignment, *, seed: int, response_format: str = "") -> Reply:
+    """The reply of `model`; seeded, so that the same prompt is answered alike."""
+    rng = Random(f"{model.id} {seed} {assignment}")
+    finding = aim(assignment.task, assignment.instruction)
+    if finding is None:
+        finding = _majority(assignment)
+    if finding is None:
+        return _as_json(excuse(model, assignment, rng), "", response_format)
+    is_right = rng.random() < model.skill_in(finding.family)
+    is_plan = bool(_PLANS.search(assignment.instruction)) and not assignment.reads
+    if is_plan and (problem := solve(assignment.task)):
+        return _plan(problem, rng)
+    answer, working = (finding.answer, finding.working) if is_right else _mistaken(finding, assignment, rng)
+    verdicts = list(_verdicts(assignment, answer))
+    mode = "check" if verdicts and _CHECKS.search(assignment.instruction) else "answer"
+    lines = [_OPENINGS[mode][rng.randrange(len(_OPENINGS[mode]))], "", *_bulleted(working)]
+    if verdicts:
+        lines += [
+            "",
+            "What I was given to read:" if mode == "check" else "Beside what I was given to read:",
+            "",
+            *verdicts,
+        ]
+    reply = Reply(body="\n".join(lines), closing=_closing(answer, finding.fence))
+    return _as_json(reply, answer, response_format)
+
+
+def aim(task: str, instruction: str) -> Finding | None:
+    """What the subtask is after: a part of the task, a sum of its own, or the task as a whole."""
+    problem = solve(task) if task else None
+    named = _named(problem, instruction) if problem else []
+    if problem and named and len(named) < len(problem.parts) + (len(problem.parts) == 1) and not _is_whole(instruction):
+        return _parts(problem, named)
+    own = solve(instruction)
+    if problem and (own is None or _CHECKS.search(instruction)):
+        return _whole(problem)
+    return _whole(own) if own else None
+
+
+def _is_whole(instruction: str) -> bool:
+    return bool(_WHOLE.search(instruction))
+
+
+def _named(problem: Problem, instruction: str) -> list[Part]:
+    return [part for part in problem.parts if re.search(rf"(?<!\w){re.escape(part.cue)}", instruction, re.I)]
+
+
+def _parts(problem: Problem, parts: Sequence[Part]) -> Finding:
+    answers = [f"{part.cue}: {part.answer}" if len(parts) > 1 else part.answer for part in parts]
+    return Finding(
+        family=problem.family,
+        answer="; ".join(answers),
+        working=tuple(line for part in parts for line in part.working),
+        wrong=parts[0].wrong if len(parts) == 1 else (),
+    )
+
+
+def _whole(problem: Problem) -> Finding:
+    return Finding(problem.family, problem.answer, problem.working, problem.wrong, problem.fence)
+
+
+def _majority(assignment: Assignment) -> Finding | None:
+    """Where the task itself is hidden or no puzzle of ours: most of those read, if they give short answers at all."""
+    answers = [answer for read in assignment.reads if (answer := claimed(read.response)) and len(answer) <= 200]
+    if not answers or not _CHECKS.search(assignment.instruction):
+        return None
+    best = max(answers, key=answers.count)  # of equals the first
+    return Finding("reading", best, (f"{answers.count(best)} of {len(answers)} answers say: {best}",), ())
+
+
+def _mistaken(finding: Finding, assignment: Assignment, rng: Random) -> tuple[str, tuple[str, ...]]:
+    """A slip: the first working lines, and then something else. A weak checker believes what it reads."""
+    claims = [answer for read in assignment.reads if (answer := claimed(read.response))]
+    if claims and _CHECKS.search(assignment.instruction):
+        return claims[-1], ("The result looks right to me.",)
+    if not finding.wrong:
+        return finding.answer, finding.working
+    wrong = finding.wrong[rng.randrange(len(finding.wrong))]
+    kept = tuple(line for line in finding.working[:-1] if finding.answer not in line)
+    return wrong, (*kept, f"so I get {wrong}" if "\n" not in wrong else "so I get this")
+
+
+def _plan(problem: Problem, rng: Random) -> Reply:
+    steps = [problem.method, *(part.instruction for part in problem.parts), problem.check]
+    lines = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    return Reply(body="\n".join([_OPENINGS["answer"][rng.randrange(2)].replace("working", "plan"), "", *lines]))
+
+
+def _verdicts(assignment: Assignment, answer: str) -> Iterator[str]:
+    """One line for each text read: what it says, and whether that is what its subtask comes to."""
+    for read in assignment.reads:
+        said = claimed(read.response)
+        expected = aim(assignment.task, read.instruction)
+        right = expected.answer if expected else answer
+        if said is None:
+            yield f"- {read.label} gives no result that I could check."
+        elif fault := countdown.verdict(said, assignment.task):
+            yield f"- {read.label} says {_short(said)}: not right, {fault}."
+        elif fault == "" or _same(said, right):
+            yield f"- {read.label} says {_short(said)}: right."
+        else:
+            yield f"- {read.label} says {_short(said)}: not what I get, {_short(right)}."
+
+
+def claimed(response: str) -> str | None:
+    """The result that a reply states: its last answer line, its last code block, or what it puts in bold last."""
+    if lines := re.findall(
+        r"^\W*(?:final )?(?:answer|result)\W{0,4}:\W{0,2}[ \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M
+    ):
+        return str(lines[-1])
+    if blocks := re.findall(r"```\w*\n(.*?)\n```", response, re.S):
+        return str(blocks[-1]).strip()
+    bold = re.findall(r"\*\*([^*\n]{1,120})\*\*", response)
+    return str(bold[-1]) if bold else None
+
+
+def _same(one: str, other: str) -> bool:
+    return _normal(one) == _normal(other)
+
+
+def _normal(text: str) -> str:
+    return re.sub(r"[^\w.+*/()-]|(?<=\d),(?=\d{3})|[.]$", "", text.lower())
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _bulleted(working: Sequence[str]) -> list[str]:
+    return [f"- {line}" for line in working]
+
+
+def _closing(answer: str, fence: str) -> str:
+    return f"\n\n```{fence}\n{answer}\n```" if fence else f"\n\nAnswer: {answer}"
+
+
+def _as_json(reply: Reply, answer: str, response_format: str) -> Reply:
+    """The reply as JSON, where the request insists on it."""
+    if '"json_object"' not in response_format and '"json_schema"' not in response_format:
+        return reply
+    try:
+        parsed = json.loads(answer)
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        return Reply(body="", closing=answer)
+    return Reply(
+        body=json.dumps({"answer": answer or reply.text, "working": reply.body, "simulated": True}, ensure_ascii=False)
+    )
