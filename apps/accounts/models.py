@@ -1,5 +1,6 @@
 """People, the projects they belong to, and the links by which somebody signs in without a password."""
 
+import re
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
@@ -46,8 +47,9 @@ class User(AbstractUser):
     @property
     def initials(self) -> str:
         """One or two capital letters for the avatar."""
-        words = self.label.replace(".", " ").replace("_", " ").replace("-", " ").split()
-        return "".join(word[0] for word in (words if len(words) < 2 else [words[0], words[-1]])).upper()
+        words = re.split(r"[\s._-]+", self.label.strip(" ._-"))
+        ends = words if len(words) == 1 else [words[0], words[-1]]
+        return "".join(word[:1] for word in ends).upper() or self.label[:1]
 
 
 class Membership(models.Model):

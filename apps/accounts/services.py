@@ -66,10 +66,13 @@ def redeem_sign_in_link(*, token: str, now: datetime) -> User:
 
     :raises SignInLinkSpent: used, expired, unknown, or its person is no longer active.
     """
-    links = SignInLink.objects.filter(digest=_digest(token), used_at=None, expires_at__gt=now, user__is_active=True)
-    if not links.update(used_at=now):
+    # No condition on another table: a joined UPDATE that waited for the other one does not look at `used_at` again.
+    unused = SignInLink.objects.filter(digest=_digest(token), used_at=None, expires_at__gt=now)
+    if not unused.update(used_at=now):
         raise SignInLinkSpent
     link = SignInLink.objects.select_related("user").get(digest=_digest(token))
+    if not link.user.is_active:
+        raise SignInLinkSpent
     _leave(Entry("sign-in-link.redeemed", {"link": link.pk, "person": link.user.pk}), person=link.user, at=now)
     return link.user
 
@@ -83,7 +86,7 @@ def group_of_session(session_key: str) -> str:
 
 
 def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="backslashreplace")).hexdigest()  # a URL may bring anything
 
 
 def _leave(entry: Entry, *, person: User, at: datetime, by: Actor | None = None) -> None:

@@ -1,0 +1,140 @@
+"""What `verify` finds in trails that somebody forged. Their rows are inserted: nothing here switches a trigger off."""
+
+import pytest
+
+from apps.audit import verification
+from apps.audit.chain import seal
+from apps.audit.log import Entry, verify
+from apps.audit.models import Trail
+from tests.integration.audit.trails import Forgery, forgery, write
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def forged() -> Forgery:
+    return forgery(
+        Entry("run.submitted", {"steps": 3}, {"task": "Compare A and B."}),
+        Entry("run.approved"),
+        Entry("run.succeeded", {"cost_usd": "0.10"}, {"answer": "B."}),
+    )
+
+
+def reason(trail: str) -> tuple[int, str]:
+    found = verify(trail).first_break
+    assert found is not None
+    return found.seq, found.reason
+
+
+def test_rows_planted_unchanged_hold(forged: Forgery) -> None:
+    trail = forged.plant()
+
+    verified = verify(trail)
+
+    assert (verified.events, verified.head, verified.first_break) == (3, forged.trail.head_hash, None)
+
+
+def test_a_long_trail_is_verified_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "PAGE", 4)
+    forged = forgery(*[Entry("x", texts={"t": str(number)}) for number in range(10)])
+    forged.payloads[:] = [payload for payload in forged.payloads if payload.digest != forged.events[8].texts["t"]]
+
+    assert write("run:a", *[Entry("x")] * 8)
+    assert verify("run:a").first_break is None
+    assert reason(forged.plant()) == (9, "the text “t” of event 9 is gone, and was not erased")
+
+
+def test_a_changed_line_is_found(forged: Forgery) -> None:
+    forged.events[1].line = forged.events[1].line.replace("approved", "rejected")
+
+    assert reason(forged.plant()) == (2, "event 2 is not what was sealed: its text or its hash was changed")
+
+
+def test_a_line_sealed_anew_breaks_what_follows(forged: Forgery) -> None:
+    event = forged.events[1]
+    event.line = event.line.replace("approved", "rejected")
+    event.verb = "run.rejected"
+    event.hash = seal(forged.events[0].hash, event.line)
+
+    assert reason(forged.plant()) == (3, "event 3 is not what was sealed: its text or its hash was changed")
+
+
+def test_a_last_event_sealed_anew_is_not_what_the_head_names(forged: Forgery) -> None:
+    event = forged.events[2]
+    event.line = event.line.replace("0.10", "0.01")
+    event.hash = seal(forged.events[1].hash, event.line)
+
+    assert reason(forged.plant()) == (3, "event 3 is not the one the trail's head was sealed with")
+
+
+def test_a_deleted_event_is_found(forged: Forgery) -> None:
+    del forged.events[1]
+
+    assert reason(forged.plant()) == (2, "event 2 is missing: event 3 follows event 1")
+
+
+def test_a_cut_off_end_is_found(forged: Forgery) -> None:
+    del forged.events[1:]
+
+    assert reason(forged.plant()) == (2, "the end is cut off: event 1 is the last of 3")
+
+
+def test_an_emptied_trail_is_found(forged: Forgery) -> None:
+    forged.events.clear()
+
+    assert reason(forged.plant()) == (1, "the end is cut off: event 0 is the last of 3")
+
+
+def test_an_event_behind_the_end_is_found(forged: Forgery) -> None:
+    forged.trail.head_seq, forged.trail.head_hash = 2, forged.events[1].hash
+
+    assert reason(forged.plant()) == (3, "event 3 comes after the end, which is event 2")
+
+
+def test_a_swapped_text_is_found(forged: Forgery) -> None:
+    answer = next(payload for payload in forged.payloads if payload.text == "B.")
+    answer.text = "A."
+
+    assert reason(forged.plant()) == (3, "the text “answer” of event 3 is not the one that was sealed")
+
+
+def test_a_text_that_is_gone_without_an_erasure_is_found(forged: Forgery) -> None:
+    forged.payloads.clear()
+
+    assert reason(forged.plant()) == (1, "the text “task” of event 1 is gone, and was not erased")
+
+
+@pytest.mark.parametrize("column", ["verb", "subject", "project", "actor_label"])
+def test_a_column_that_tells_something_else_is_found(forged: Forgery, column: str) -> None:
+    setattr(forged.events[1], column, "other")
+
+    assert reason(forged.plant()) == (
+        2,
+        f"the {column.removesuffix('_label')} beside event 2 is not the one in its line",
+    )
+
+
+def test_a_sound_trail_under_another_name_is_found(forged: Forgery) -> None:
+    forged.trail.name = "run:other"
+
+    assert reason(forged.plant()) == (1, "the trail beside event 1 is not the one in its line")
+
+
+@pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"texts": 3}'])
+def test_a_sealed_line_that_is_no_event_is_found(forged: Forgery, line: str) -> None:
+    event = forged.events[2]
+    event.line, event.hash = line, seal(forged.events[1].hash, line)
+    event.__dict__.pop("content", None)
+    forged.trail.head_hash = event.hash
+
+    assert reason(forged.plant()) == (3, "event 3 is sealed, but its line is no event")
+
+
+def test_a_trail_that_is_not_there_is_said_to_be_none() -> None:
+    assert reason("run:none") == (1, "there is no trail run:none")
+
+
+def test_a_trail_nobody_wrote_to_yet_holds() -> None:
+    Trail.objects.create(name="run:new")
+
+    assert verify("run:new").first_break is None
