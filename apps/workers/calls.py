@@ -22,7 +22,7 @@ CHARS_PER_TOKEN = 4
 # Worth another try although the endpoint blames the request: it was too slow, in conflict, or too early.
 RETRYABLE_STATUSES = {408, 409, 425}
 # What must never reach a log or a page, should a provider repeat it in an error: keys, tokens, passwords in addresses.
-SECRETS = re.compile(r"(?i)\bbearer\s+[^\s\"',]+|\bsk-[\w*.\-]{6,}|(?<=://)[^\s/@:]*:[^\s/@]*(?=@)")
+SECRETS = re.compile(r"(?i)\bbearer\s+[^\s\"',]+|\bsk-[\w*.\-]{8,}|(?<=://)[^\s/@:]*:[^\s/@]*(?=@)")
 
 Transport = Literal["wire", "litellm"]
 FailureKind = Literal[

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from apps.workers.calls import CallFailed, Reply, clean, refusal, tidy
+from apps.workers.calls import CallFailed, Endpoint, Reply, clean, refusal, tidy
 
 # uvicorn, and with it vLLM, hangs up on an idle connection after five seconds: never write into one about to close.
 KEEP_ALIVE_S = 4
@@ -42,11 +42,7 @@ async def stream(session: aiohttp.ClientSession, reply: Reply, params: Mapping[s
     key = endpoint.api_key.strip()
     if not key.isprintable():
         raise CallFailed("auth", "the key holds characters that no HTTP header can carry", retryable=False)
-    try:
-        url = URL(endpoint.base_url.rstrip("/") + "/chat/completions")
-    except ValueError as error:
-        message = tidy(f"the address of the endpoint is not valid: {error}", key)
-        raise CallFailed("bad_request", message, retryable=False) from None
+    url = address_of(endpoint)
     try:
         async with session.post(
             url,
@@ -64,6 +60,22 @@ async def stream(session: aiohttp.ClientSession, reply: Reply, params: Mapping[s
     except aiohttp.ClientError as error:
         if reply.finish_reason is None:  # else the reply is whole, and only the connection's end was lost
             raise failure_of(error, reply) from None
+
+
+def address_of(endpoint: Endpoint) -> URL:
+    """Where completions are asked for.
+
+    :raises CallFailed: when the address is none that HTTP could reach.
+    """
+    try:
+        url = URL(endpoint.base_url.rstrip("/") + "/chat/completions")
+        if url.scheme in ("http", "https") and url.host:
+            return url
+        reason = "it begins with http:// or https:// and names a host"
+    except ValueError as error:
+        reason = str(error)
+    message = tidy(f"the address of the endpoint is not valid: {reason}", endpoint.api_key)
+    raise CallFailed("bad_request", message, retryable=False)
 
 
 def encode(model: str, messages: Sequence[Mapping[str, str]], params: Mapping[str, Any]) -> bytes:
@@ -236,8 +248,6 @@ def failure_of(error: aiohttp.ClientError, reply: Reply) -> CallFailed:
         case aiohttp.ConnectionTimeoutError():
             limit = reply.endpoint.timeouts.connect_s
             return CallFailed("timeout", f"no connection within {limit:g} s", retryable=True)
-        case aiohttp.InvalidURL():
-            return CallFailed("bad_request", f"the address of the endpoint is not valid: {message}", retryable=False)
         case aiohttp.ClientConnectorCertificateError():
             return CallFailed("refused", message, retryable=False)  # a certificate does not mend itself
         case aiohttp.ClientConnectorError():

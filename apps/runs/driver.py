@@ -1,0 +1,286 @@
+"""Driving one run: plan, check, execute, and write everything down.
+
+The coroutine runs on the process's loop and waits for models there; whatever it writes is written by the run's own
+thread, through a `Scribe`. It is cancelled from outside when the run was stopped, taken over, or must be let go of.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+
+from apps.core.errors import StudioError
+from apps.runs import claim as claims
+from apps.runs import process as processes
+from apps.runs.engine import StepFailed, execute, take_answer
+from apps.runs.log import AlreadyWritten, Desk, RunStopped, RunTaken
+from apps.runs.models import Attempt, Run, Step
+from apps.runs.patience import is_worth_retrying, wait_for_call
+from apps.runs.planning import PlanFailed, Planning
+from apps.runs.process import Process
+from apps.runs.reuse import Recorded, digest_of, recorded, render
+from apps.runs.scribe import Scribe
+from apps.workers.calls import CallFailed, Completion, Endpoint
+from apps.workers.services import open_endpoint
+from apps.workflows import workflow as workflows
+from apps.workflows.workflow import Workflow
+
+logger = structlog.get_logger(__name__)
+
+# A database that restarts is back within seconds; a run waits that long for it before the driver gives the run up.
+DATABASE_PATIENCE_S = 30
+
+
+def drive(run_id: int) -> None:
+    """Claim the run and drive it, in the calling thread, until it ends or pauses. Nothing happens if it is held."""
+    process = processes.this_process()
+    run = claims.claim(run_id, driver=process.name, now=timezone.now())
+    if run is None:
+        return
+    with structlog.contextvars.bound_contextvars(run=run.code, claim=run.claim):
+        Drive(run, process).to_the_end()
+
+
+class Drive:
+    """One claimed run in the hands of one driver."""
+
+    def __init__(self, run: Run, process: Process) -> None:
+        self.run = run
+        self.process = process
+        self.scribe = Scribe(process.loop)
+        self.desk = Desk(run, claims.driver_actor(process.name), timezone.now, self._ring)
+        self.steps: dict[str, Step] = {}
+        self.recorded: Recorded = {}
+        self.endpoints: dict[str, Endpoint] = {}
+        self.writing: dict[int, list[str]] = {}  # attempt id -> what its worker has written so far
+        self.noting: set[asyncio.Task[None]] = set()  # replies being written down: never cut in the middle
+        self.why_cut = ""
+
+    def to_the_end(self) -> None:
+        """Serve the run in this thread."""
+        try:
+            self.scribe.serve(self._guarded())
+        except (RunStopped, RunTaken) as over:
+            logger.info("the run is no longer this driver's", why=type(over).__name__)
+        except Exception:
+            logger.exception("the driver failed; another will take the run over")
+        finally:
+            self.process.drop(self.run.pk)
+
+    def _ring(self, run: Run, verbs: Sequence[str]) -> None:
+        self.process.loop.call_soon_threadsafe(self.process.typist.ring, run.group, "run.bell")
+        if any(verb.startswith("run.") or verb == "workflow.adopted" for verb in verbs):
+            self.process.loop.call_soon_threadsafe(self.process.typist.ring, f"runs.{run.project_id}", "runs.changed")
+
+    async def _guarded(self) -> None:
+        """Carry the run, cut its calls when asked to, and say how it ended whatever happens."""
+        work = asyncio.current_task()
+        assert work is not None
+
+        def cut(why: str) -> None:
+            def on_loop() -> None:
+                if not self.why_cut:
+                    self.why_cut = why
+                    work.cancel()
+
+            self.process.loop.call_soon_threadsafe(on_loop)
+
+        self.process.hold(self.run.pk, self.run.claim, cut)
+        try:
+            await self._carry()
+        except asyncio.CancelledError:
+            if not self.why_cut:
+                raise
+            work.uncancel()
+        except BaseExceptionGroup as group:  # from the engine's task group
+            if group.split((RunStopped, RunTaken))[1] is not None:
+                raise
+            self.why_cut = self.why_cut or "stopped"
+        except (RunStopped, RunTaken):
+            self.why_cut = self.why_cut or "stopped"
+        if self.noting:
+            await asyncio.wait(self.noting)
+        if self.why_cut == "released":
+            await self.write(self.desk.let_go)
+        elif self.why_cut:
+            texts = {attempt: "".join(pieces) for attempt, pieces in self.writing.items()}
+            await self.write(lambda: self.desk.cut(texts))
+
+    async def _carry(self) -> None:
+        try:
+            workflow = await self._workflow()
+            if workflow is not None:
+                await self._execute(workflow)
+        except PlanFailed as failure:
+            message, code = failure.message, failure.code
+            await self.write(lambda: self.desk.fail(message=message, code=code))
+
+    async def write(self, job: Callable[[], Any]) -> Any:
+        """Write through the run's thread; a database that is away is waited for."""
+        waiting_until = time.monotonic() + DATABASE_PATIENCE_S
+        while True:
+            try:
+                return await self.scribe.write(job)
+            except AlreadyWritten:
+                return None  # the answer to an earlier try was lost on its way, the write was not
+            except (OperationalError, InterfaceError) as error:
+                if time.monotonic() > waiting_until:
+                    raise
+                logger.warning("the run waits for the database", error=str(error).strip())
+                await asyncio.sleep(0.3)
+
+    # --- plan ------------------------------------------------------------------------------------------------------
+
+    async def _workflow(self) -> Workflow | None:
+        """The workflow to carry out: the one the run has, or a planner's. None where it is held for review."""
+        workflow = self.run.workflow
+        if workflow is None:
+            planned = await Planning(self.run, self.desk, self.process, self.write).plan()
+            hold = bool(self.run.setup["review"])
+            await self.write(
+                lambda: self.desk.adopt(planned.workflow, by="planner", warnings=planned.warnings, hold=hold)
+            )
+            if hold:
+                return None
+            workflow = planned.workflow
+        return workflow
+
+    # --- execute ---------------------------------------------------------------------------------------------------
+
+    def _load(self) -> dict[str, str]:
+        """The step rows, what the lineage offers for reuse, and the results of steps that finished before."""
+        self.steps = {step.key: step for step in self.run.steps.all()}
+        if self.run.root_id is not None:
+            self.recorded = recorded(self.run)
+        return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
+
+    async def _execute(self, workflow: Workflow) -> None:
+        done = await self.write(self._load)
+
+        async def call(step: workflows.Step, results: Mapping[str, str]) -> str:
+            return await self._call(workflow, step, results)
+
+        async def skip(step: workflows.Step, because: tuple[str, ...]) -> None:
+            await self.write(lambda: self.desk.skip_step(self.steps[step.key], because=because))
+
+        outcome = await execute(workflow, call=call, skip=skip, done=done)
+        answer = take_answer(workflow, outcome.results)
+        if outcome.failed and (workflow.on_failure == "skip" or answer is None):
+            key, failure = next(iter(outcome.failed.items()))
+            message = f"Step {workflow.position(key) + 1} failed: {failure.message}"
+            await self.write(lambda: self.desk.fail(message=message, step=key, code=failure.kind))
+        elif answer is None:
+            message = "Every step answered with nothing. Re-run with another worker, or edit the instructions."
+            await self.write(lambda: self.desk.fail(message=message, code="empty"))
+        else:
+            await self.write(lambda: self.desk.succeed(answer=answer.text, step=answer.step, rule=answer.rule))
+
+    async def _call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
+        """The result of one step: taken from the lineage where the very same request was answered, else asked for."""
+        row, frozen = self.steps[step.key], self.run.pool[step.worker]
+        messages = render(workflow, step, task=self.run.task, results=results).messages
+        digest = digest_of(frozen, messages)
+        source = None if step.key in self.run.fresh else self.recorded.get((step.key, digest))
+        if source is not None:
+            await self.write(lambda: self.desk.reuse(row, source, messages=messages))
+            return source.text
+        endpoint = await self._endpoint(row, frozen)
+        tried = await self.write(row.attempts.count)
+        waits: dict[int, float] = {}  # trial number -> the wait after it, as it was told
+        try:
+            async for trial in AsyncRetrying(
+                stop=stop_after_attempt(self.run.setup["tries"]),
+                retry=retry_if_exception(is_worth_retrying),
+                wait=lambda state: waits[state.attempt_number],
+                reraise=True,
+            ):
+                with trial:
+                    trial_number = trial.retry_state.attempt_number
+                    number = tried + trial_number
+                    attempt = await self.write(
+                        lambda number=number: self.desk.start_step(
+                            row, number=number, worker=step.worker, digest=digest, messages=messages
+                        )
+                    )
+                    return await self._attempt(row, attempt, endpoint, messages, trial.retry_state, waits)
+        except CallFailed as failure:
+            raise StepFailed(failure.message, kind=failure.kind) from failure
+        raise AssertionError("tenacity either returns or raises")
+
+    async def _endpoint(self, row: Step, frozen: Mapping[str, Any]) -> Endpoint:
+        slug = frozen["slug"]
+        if slug not in self.endpoints:
+            try:
+                self.endpoints[slug] = await self.write(lambda: open_endpoint(frozen))
+            except StudioError as refusal:
+                message = refusal.message
+                await self.write(lambda: self.desk.fail_step(row, kind="unavailable", message=message))
+                raise StepFailed(message, kind="unavailable") from refusal
+        return self.endpoints[slug]
+
+    async def _attempt(
+        self,
+        row: Step,
+        attempt: Attempt,
+        endpoint: Endpoint,
+        messages: list[dict[str, str]],
+        state: RetryCallState,
+        waits: dict[int, float],
+    ) -> str:
+        """One call, written down however it ends."""
+        pieces = self.writing.setdefault(attempt.pk, [])
+        stream, code, typist = attempt.stream, self.run.code, self.process.typist
+
+        def on_delta(piece: str) -> None:
+            pieces.append(piece)
+            typist.say(code=code, stream=stream, piece=piece)
+
+        began = time.monotonic()
+        try:
+            completion = await self.process.gateway.stream(endpoint, messages, on_delta=on_delta)
+        except CallFailed as failure:
+            state.set_exception((type(failure), failure, failure.__traceback__))
+            last = not failure.retryable or state.attempt_number >= self.run.setup["tries"]
+            waits[state.attempt_number] = wait_for_call(state)
+            retry_in_s = None if last else round(waits[state.attempt_number], 2)
+            await self._note_failure(row, attempt, endpoint, failure, retry_in_s, (time.monotonic() - began) * 1000)
+            raise
+        note = asyncio.ensure_future(self._note_success(row, attempt, completion))
+        self.noting.add(note)
+        note.add_done_callback(self.noting.discard)
+        await asyncio.shield(note)
+        typist.close(stream)
+        del self.writing[attempt.pk]
+        return completion.text
+
+    async def _note_success(self, row: Step, attempt: Attempt, completion: Completion) -> None:
+        try:
+            await self.write(lambda: self.desk.succeed_step(row, attempt, completion))
+        except RunStopped:
+            await self.write(lambda: self.desk.late(row, attempt, completion))
+            raise
+
+    async def _note_failure(
+        self,
+        row: Step,
+        attempt: Attempt,
+        endpoint: Endpoint,
+        failure: CallFailed,
+        retry_in_s: float | None,
+        duration_ms: float,
+    ) -> None:
+        """Write a failed call down, with the wait before the next one, or with the step's failure where it was the last."""
+        cost: Decimal | None = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
+        await self.write(
+            lambda: self.desk.fail_attempt(
+                row, attempt, failure, cost_usd=cost, retry_in_s=retry_in_s, duration_ms=duration_ms
+            )
+        )
+        self.process.typist.close(attempt.stream)
+        self.writing.pop(attempt.pk, None)

@@ -1,0 +1,92 @@
+"""Carrying a workflow out: pure, and impossible to misuse.
+
+`call` is handed only the results on the step's access list, so the list is enforced by what the function can see.
+Nothing here knows of databases, networks or Django: production, evaluation and training share it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from apps.workflows.workflow import Step, Workflow
+
+Call = Callable[[Step, Mapping[str, str]], Awaitable[str]]
+Skip = Callable[[Step, tuple[str, ...]], Awaitable[None]]
+
+
+class StepFailed(Exception):
+    """A step failed for good: its retries are spent. Data for the outcome, never a crash of the run."""
+
+    def __init__(self, message: str, *, kind: str = "failed") -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+
+
+@dataclass
+class Outcome:
+    """What came of a workflow. A step that failed has a result only where the workflow says `on_failure: empty`."""
+
+    results: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, StepFailed] = field(default_factory=dict)
+    skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.failed and not self.skipped
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to the task, the step it was taken from, and the rule that chose it."""
+
+    text: str
+    step: str
+    rule: str
+
+
+async def execute(workflow: Workflow, *, call: Call, skip: Skip, done: Mapping[str, str] | None = None) -> Outcome:
+    """Run every step of a checked workflow as soon as what it may read is there; independent steps run in parallel.
+
+    `done` holds the results of steps that finished before (a run that was taken over): they are not called again.
+    When a step fails for good, steps that do not read it go on, and those that do are skipped, unless the workflow
+    says `on_failure: empty` (the paper's behaviour): then its result is empty and its readers go on.
+    """
+    outcome = Outcome(results=dict(done or {}))
+    settled = {step.key: asyncio.Event() for step in workflow.steps}
+
+    async def carry(step: Step) -> None:
+        try:
+            if step.key in outcome.results:
+                return
+            for source in step.access:
+                await settled[source].wait()
+            missing = tuple(source for source in step.access if source not in outcome.results)
+            if missing:
+                outcome.skipped[step.key] = missing
+                await skip(step, missing)
+            else:
+                outcome.results[step.key] = await call(step, {key: outcome.results[key] for key in step.access})
+        except StepFailed as failure:
+            outcome.failed[step.key] = failure
+            if workflow.on_failure == "empty":
+                outcome.results[step.key] = ""
+        finally:
+            settled[step.key].set()  # never leave a reader waiting
+
+    async with asyncio.TaskGroup() as group:
+        for step in workflow.steps:
+            group.create_task(carry(step), name=f"step {step.key}")
+    return outcome
+
+
+def take_answer(workflow: Workflow, results: Mapping[str, str]) -> Answer | None:
+    """The answer by the workflow's sink: the last step's result, or the last one before it that is not empty.
+
+    None where every result is empty. (The paper, §3: the answer of the last step is the answer to the task.)
+    """
+    for step in reversed(workflow.steps):
+        if results.get(step.key, "").strip():
+            last = step.key == workflow.steps[-1].key
+            return Answer(text=results[step.key], step=step.key, rule="last" if last else "last-non-empty")
+    return None

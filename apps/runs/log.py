@@ -1,0 +1,451 @@
+"""What happens in a run, written once: each function changes the rows and appends the events that explain them.
+
+One function is one transaction. A driver writes through a `Desk`, whose every write first makes sure that the run is
+still its own and still going; so of a driver and a person who stops the run, or of two drivers, one wins.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+
+from apps.audit import log as audit
+from apps.audit.log import Actor, Entry
+from apps.core.errors import Conflict
+from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.workers.calls import CallFailed, Completion, Usage
+from apps.workflows.graph import Problem
+from apps.workflows.workflow import Workflow
+
+
+class IllegalMove(Conflict):
+    """The run was no longer in a state from which this is possible."""
+
+
+class RunStopped(Exception):
+    """A person stopped the run while its driver worked."""
+
+
+class AlreadyWritten(Exception):
+    """This was written before: the database went away between the commit and its answer."""
+
+
+class RunTaken(Exception):
+    """Another driver has taken the run over: this one's heart was not heard in time."""
+
+
+def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime) -> None:
+    """Seal `entries` in the run's trail, in the caller's transaction."""
+    audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug)
+
+
+def move(run: Run, to: Run.Status, *, of: "QuerySet[Run] | None" = None, **changes: Any) -> None:
+    """Change the status only if the move is legal, so that of two racing writers one wins.
+
+    :raises IllegalMove: somebody was faster.
+    """
+    sources = [status for status, targets in Run.MOVES.items() if to in targets]
+    rows = Run.objects.filter(pk=run.pk) if of is None else of
+    if not rows.filter(status__in=sources).update(status=to, **changes):
+        run.refresh_from_db(fields=["status"])
+        raise IllegalMove(f"a run that is {run.get_status_display().lower()} cannot become {to.label.lower()}")
+    run.status = to
+    for name, value in changes.items():
+        setattr(run, name, value)
+
+
+def adopted(workflow: Workflow, *, by: str, warnings: Iterable[Problem] = ()) -> Entry:
+    """The event that says which workflow a run carries out."""
+    return Entry(
+        "workflow.adopted",
+        {
+            "by": by,
+            "warnings": [{"code": w.code, "message": w.message, "step": w.step} for w in warnings],
+            "steps": [{"key": step.key, "worker": step.worker, "access": list(step.access)} for step in workflow.steps],
+            "sink": workflow.sink.kind,
+            "show_task": workflow.show_task,
+            "on_failure": workflow.on_failure,
+        },
+        {f"instruction:{step.key}": step.instruction for step in workflow.steps},
+    )
+
+
+def lay_out(run: Run, workflow: Workflow) -> None:
+    """Make the run's step rows from the workflow it carries out."""
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            key=step.key,
+            position=position,
+            instruction=step.instruction,
+            worker=step.worker,
+            access=list(step.access),
+        )
+        for position, step in enumerate(workflow.steps)
+    )
+
+
+def _usage(usage: Usage, cost_usd: Decimal | None) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "estimated": usage.estimated,
+        "cost_usd": None if cost_usd is None else str(cost_usd),
+    }
+
+
+def _spent(usage: Usage | None, cost_usd: Decimal | None) -> dict[str, Any]:
+    """The run's totals after a call: what an unknown price leaves unknown is said, not counted as nothing."""
+    if usage is None:
+        return {}
+    changes: dict[str, Any] = {
+        "input_tokens": F("input_tokens") + usage.input_tokens,
+        "output_tokens": F("output_tokens") + usage.output_tokens,
+    }
+    if cost_usd is None:
+        changes["cost_unknown"] = True
+    elif cost_usd:
+        changes["cost_usd"] = F("cost_usd") + cost_usd
+    return changes
+
+
+@dataclass
+class Desk:
+    """Where one driver writes one run that it claimed.
+
+    `ring` is called after each commit with the verbs written, so that viewers come and read.
+    """
+
+    run: Run
+    by: Actor
+    clock: Callable[[], datetime]
+    ring: Callable[[Run, Sequence[str]], None]
+
+    @contextmanager
+    def _writing(self, entries: list[Entry], *, spent: Mapping[str, Any] | None = None) -> Iterator[datetime]:
+        """One transaction that is refused where the run is no longer this driver's, or no longer going.
+
+        :raises RunStopped: :raises RunTaken:
+        """
+        with transaction.atomic():
+            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim)
+            if not mine.live().update(heart_at=Now(), **(spent or {})):
+                raise RunStopped if mine.exists() else RunTaken
+            at = self.clock()
+            yield at
+            append(self.run, entries, by=self.by, at=at)
+        self.ring(self.run, [entry.verb for entry in entries])
+
+    # --- planning --------------------------------------------------------------------------------------------------
+
+    def start_planning(self, *, messages: Sequence[Mapping[str, str]], number: int, conductor: str) -> Proposal:
+        """A planner is being asked: from now on its text streams under the proposal."""
+        entries: list[Entry] = []
+        with self._writing(entries) as at:
+            proposal = Proposal.objects.create(
+                run=self.run, number=number, conductor=conductor, sent=list(messages), started_at=at
+            )
+            data = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
+            entries.append(Entry("planning.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
+        return proposal
+
+    def finish_planning(
+        self,
+        proposal: Proposal,
+        *,
+        status: Proposal.Status,
+        raw: str,
+        repairs: Sequence[str] = (),
+        problems: Sequence[str] = (),
+        steps: int = 0,
+        completion: Completion | None = None,
+        failure: CallFailed | None = None,
+    ) -> None:
+        """Keep what a planner returned, whatever came of it."""
+        usage = completion.usage if completion else failure.usage if failure else None
+        cost = completion.cost_usd if completion else None
+        ttft_ms = completion.ttft_ms if completion else failure.ttft_ms if failure else None
+        entries: list[Entry] = []
+        with self._writing(entries, spent=_spent(usage, cost)) as at:
+            duration_ms = (at - proposal.started_at).total_seconds() * 1000
+            fields = {
+                "status": status,
+                "raw": raw,
+                "repairs": list(repairs),
+                "problems": list(problems),
+                "input_tokens": usage.input_tokens if usage else 0,
+                "output_tokens": usage.output_tokens if usage else 0,
+                "estimated": usage.estimated if usage else False,
+                "cost_usd": cost,
+                "ttft_ms": ttft_ms,
+                "duration_ms": duration_ms,
+                "finished_at": at,
+            }
+            Proposal.objects.filter(pk=proposal.pk).update(**fields)
+            valid = status == Proposal.Status.VALID
+            data = {
+                "proposal": proposal.pk,
+                "number": proposal.number,
+                "repairs": list(repairs),
+                "problems": list(problems),
+                "steps": steps,
+                "input_tokens": fields["input_tokens"],
+                "output_tokens": fields["output_tokens"],
+                "estimated": fields["estimated"],
+                "cost_usd": None if cost is None else str(cost),
+                "duration_ms": round(duration_ms, 1),
+                "ttft_ms": None if ttft_ms is None else round(ttft_ms, 1),
+            }
+            texts = {"raw": raw} | ({"error": failure.message} if failure else {})
+            entries.append(Entry("planning.done" if valid else "planning.failed", data, texts))
+
+    def adopt(self, workflow: Workflow, *, by: str, warnings: Sequence[Problem], hold: bool) -> None:
+        """Take `workflow` as the one to carry out: at once, or after somebody has approved it."""
+        entries = [adopted(workflow, by=by, warnings=warnings)]
+        with self._writing(entries):
+            lay_out(self.run, workflow)
+            body = workflow.model_dump(mode="json")
+            if hold:
+                move(self.run, Run.Status.HELD, workflow_body=body, driver="", heart_at=None)
+                entries.append(Entry("run.held", {"reason": "review"}))
+            else:
+                move(self.run, Run.Status.RUNNING, workflow_body=body)
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    def start_step(
+        self, step: Step, *, number: int, worker: str, digest: str, messages: list[dict[str, str]]
+    ) -> Attempt:
+        """A worker is about to be called: from now on its reply streams under the attempt."""
+        entries: list[Entry] = []
+        with self._writing(entries) as at:
+            if number == 1:
+                Step.objects.filter(pk=step.pk).update(status=Step.Status.RUNNING, started_at=at)
+            attempt = Attempt.objects.create(
+                run=self.run, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=at
+            )
+            data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
+            entries.append(Entry("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
+        return attempt
+
+    def succeed_step(self, step: Step, attempt: Attempt, completion: Completion) -> None:
+        """The worker's reply is the step's result."""
+        entries: list[Entry] = []
+        with self._writing(entries, spent=_spent(completion.usage, completion.cost_usd)) as at:
+            Step.objects.filter(pk=step.pk).update(status=Step.Status.SUCCEEDED, result=completion.text, finished_at=at)
+            self._end_attempt(attempt, Attempt.Status.SUCCEEDED, completion, at)
+            entries.append(Entry("step.succeeded", _told(step, attempt, completion), {"result": completion.text}))
+
+    def fail_attempt(
+        self,
+        step: Step,
+        attempt: Attempt,
+        failure: CallFailed,
+        *,
+        cost_usd: Decimal | None,
+        retry_in_s: float | None,
+        duration_ms: float,
+    ) -> None:
+        """A call failed. Where `retry_in_s` is None nothing more is tried, and the step has failed with it."""
+        entries: list[Entry] = []
+        with self._writing(entries, spent=_spent(failure.usage, cost_usd)) as at:
+            usage = failure.usage or Usage(0)
+            ended = Attempt.objects.filter(pk=attempt.pk, status=Attempt.Status.RUNNING).update(
+                status=Attempt.Status.FAILED,
+                text=failure.partial,
+                error=failure.message,
+                error_kind=failure.kind,
+                error_status=failure.status,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                estimated=usage.estimated,
+                cost_usd=cost_usd,
+                ttft_ms=failure.ttft_ms,
+                duration_ms=duration_ms,
+                finished_at=at,
+            )
+            if not ended:
+                raise AlreadyWritten
+            about = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
+            data = about | {
+                "kind": failure.kind,
+                "retryable": failure.retryable,
+                "status": failure.status,
+                "retry_in_s": retry_in_s,
+                "duration_ms": round(duration_ms, 1),
+            }
+            entries.append(Entry("attempt.failed", data, {"error": failure.message}))
+            if retry_in_s is None:
+                self._fail(step, failure.message, at)
+                entries.append(Entry("step.failed", about | {"kind": failure.kind}, {"error": failure.message}))
+
+    def fail_step(self, step: Step, *, kind: str, message: str) -> None:
+        """The step could not even be tried."""
+        entries = [Entry("step.failed", {"step": step.key, "attempt": None, "kind": kind}, {"error": message})]
+        with self._writing(entries) as at:
+            self._fail(step, message, at)
+
+    def skip_step(self, step: Step, *, because: Sequence[str]) -> None:
+        """What the step reads will never come."""
+        with self._writing([Entry("step.skipped", {"step": step.key, "because": list(because)})]) as at:
+            Step.objects.filter(pk=step.pk).update(status=Step.Status.SKIPPED, finished_at=at)
+
+    def reuse(self, step: Step, source: Attempt, *, messages: list[dict[str, str]]) -> None:
+        """Take the recorded result of an attempt in the lineage whose request was the same: it costs nothing."""
+        entries: list[Entry] = []
+        with self._writing(entries) as at:
+            attempt = Attempt.objects.create(
+                run=self.run,
+                step=step,
+                number=1,
+                worker=source.worker,
+                status=Attempt.Status.REUSED,
+                digest=source.digest,
+                sent=messages,
+                text=source.text,
+                source=source,
+                cost_usd=Decimal(0),
+                started_at=at,
+                finished_at=at,
+            )
+            Step.objects.filter(pk=step.pk).update(
+                status=Step.Status.REUSED, result=source.text, started_at=at, finished_at=at
+            )
+            data = {
+                "step": step.key,
+                "attempt": attempt.pk,
+                "source": {"run": source.run.code, "attempt": source.pk},
+                "once_cost_usd": None if source.cost_usd is None else str(source.cost_usd),
+                "output_tokens": source.output_tokens,
+            }
+            entries.append(Entry("step.reused", data, {"result": source.text}))
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def succeed(self, *, answer: str, step: str, rule: str) -> None:
+        """The run reached its answer."""
+        entries: list[Entry] = []
+        with self._writing(entries) as at:
+            move(
+                self.run,
+                Run.Status.SUCCEEDED,
+                answer=answer,
+                answer_step=step,
+                answer_rule=rule,
+                finished_at=at,
+            )
+            entries.append(Entry("run.succeeded", {"rule": rule, "step": step} | self._totals(at), {"answer": answer}))
+
+    def fail(self, *, message: str, step: str = "", code: str) -> None:
+        """The run ended without an answer; `message` tells a person what to do next."""
+        entries: list[Entry] = []
+        with self._writing(entries) as at:
+            move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=at)
+            data = {"step": step or None, "code": code} | self._totals(at)
+            entries.append(Entry("run.failed", data, {"error": message}))
+
+    def cut(self, texts: Mapping[int, str]) -> None:
+        """The run was stopped: say which calls were cut, and keep what they had written. `texts` by attempt id."""
+        with transaction.atomic():
+            if not Run.objects.filter(pk=self.run.pk, claim=self.run.claim).select_for_update().exists():
+                return
+            at = self.clock()
+            entries = []
+            open_calls = self.run.attempts.filter(status=Attempt.Status.RUNNING).select_related("step")
+            for attempt in open_calls.order_by("pk"):
+                text = texts.get(attempt.pk, "")
+                Attempt.objects.filter(pk=attempt.pk).update(status=Attempt.Status.CUT, text=text, finished_at=at)
+                data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)}
+                entries.append(Entry("attempt.cut", data))
+            for proposal in self.run.proposals.filter(status=Proposal.Status.WRITING):
+                Proposal.objects.filter(pk=proposal.pk).update(status=Proposal.Status.CUT, finished_at=at)
+                entries.append(Entry("planning.cut", {"proposal": proposal.pk, "number": proposal.number}))
+            if entries:
+                append(self.run, entries, by=self.by, at=at)
+        self.ring(self.run, [entry.verb for entry in entries])
+
+    def late(self, step: Step, attempt: Attempt, completion: Completion) -> None:
+        """A reply came whole after the run was stopped: it is billed, and not used."""
+        with transaction.atomic():
+            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim)
+            if not mine.update(heart_at=Now(), **_spent(completion.usage, completion.cost_usd)):
+                return
+            at = self.clock()
+            self._end_attempt(attempt, Attempt.Status.LATE, completion, at)
+            entry = Entry("attempt.late", _told(step, attempt, completion), {"result": completion.text})
+            append(self.run, [entry], by=self.by, at=at)
+        self.ring(self.run, [entry.verb])
+
+    def let_go(self) -> None:
+        """The driver is ending: the run is anybody's at once, and its open calls are lost."""
+        with transaction.atomic():
+            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim).live()
+            if not mine.update(heart_at=None, driver=""):
+                return
+            entries = lose_calls(self.run, at=self.clock())
+            append(self.run, [*entries, Entry("run.released", {"claim": self.run.claim})], by=self.by, at=self.clock())
+
+    # --- helpers ---------------------------------------------------------------------------------------------------
+
+    def _fail(self, step: Step, message: str, at: datetime) -> None:
+        Step.objects.filter(pk=step.pk).update(status=Step.Status.FAILED, note=message, finished_at=at)
+
+    def _end_attempt(self, attempt: Attempt, status: Attempt.Status, completion: Completion, at: datetime) -> None:
+        usage = completion.usage
+        open_or_cut = Attempt.objects.filter(pk=attempt.pk, status__in=[Attempt.Status.RUNNING, Attempt.Status.CUT])
+        ended = open_or_cut.update(
+            status=status,
+            text=completion.text,
+            finish_reason=completion.finish_reason or "",
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            estimated=usage.estimated,
+            cost_usd=completion.cost_usd,
+            ttft_ms=completion.ttft_ms,
+            duration_ms=completion.duration_ms,
+            finished_at=at,
+        )
+        if not ended:
+            raise AlreadyWritten
+
+    def _totals(self, at: datetime) -> dict[str, Any]:
+        run = Run.objects.only("input_tokens", "output_tokens", "cost_usd", "cost_unknown").get(pk=self.run.pk)
+        return {
+            "duration_ms": round((at - self.run.created_at).total_seconds() * 1000, 1),
+            "tokens": run.input_tokens + run.output_tokens,
+            "cost_usd": None if run.cost_unknown else str(run.cost_usd),
+        }
+
+
+def _told(step: Step, attempt: Attempt, completion: Completion) -> dict[str, Any]:
+    return {
+        "step": step.key,
+        "attempt": attempt.pk,
+        **_usage(completion.usage, completion.cost_usd),
+        "ttft_ms": None if completion.ttft_ms is None else round(completion.ttft_ms, 1),
+        "duration_ms": round(completion.duration_ms, 1),
+        "finish_reason": completion.finish_reason,
+    }
+
+
+def lose_calls(run: Run, *, at: datetime) -> list[Entry]:
+    """Close the calls that a driver left open when it died or ended; the caller appends the events."""
+    entries = []
+    for attempt in run.attempts.filter(status=Attempt.Status.RUNNING).select_related("step").order_by("pk"):
+        Attempt.objects.filter(pk=attempt.pk).update(status=Attempt.Status.LOST, finished_at=at)
+        entries.append(Entry("attempt.lost", {"step": attempt.step.key, "attempt": attempt.pk}))
+    for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
+        Proposal.objects.filter(pk=proposal.pk).update(status=Proposal.Status.LOST, finished_at=at)
+        entries.append(Entry("planning.lost", {"proposal": proposal.pk, "number": proposal.number}))
+    return entries

@@ -1,0 +1,314 @@
+"""What people and programs do with runs: submit, stop, approve, fork. Each is one transaction that leaves its trail.
+
+The Celery message after the commit is only a doorbell: with the broker down everything here still succeeds, and the
+sweeper rings again.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import structlog
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from apps.accounts.models import Project, User
+from apps.audit.log import Entry
+from apps.core.errors import Conflict, Denied, Invalid
+from apps.runs import log, tasks
+from apps.runs.live import channel_layer
+from apps.runs.models import Run, Step
+from apps.runs.reuse import Forecast, Recorded, forecast, recorded
+from apps.workers.models import Profile, Worker
+from apps.workflows import graph
+from apps.workflows.graph import Problem
+from apps.workflows.workflow import Workflow
+
+logger = structlog.get_logger(__name__)
+
+TITLE_CHARS = 120
+
+
+class TaskEmpty(Invalid):
+    """There is nothing to do."""
+
+
+class TaskTooLong(Invalid):
+    """More characters than a task may have."""
+
+
+class NoWorkers(Invalid):
+    """The profile offers nobody to do it."""
+
+
+class WorkflowInvalid(Invalid):
+    """The workflow breaks rules; `problems` says which, step by step."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = tuple(problems)
+
+
+def clean_task(task: str) -> str:
+    """The task without what no page and no database can hold (NUL), its line ends made one kind.
+
+    :raises TaskEmpty: :raises TaskTooLong:
+    """
+    task = task.replace("\0", "").replace("\r\n", "\n").strip()
+    if not task:
+        raise TaskEmpty("Write a task first.", field="task")
+    if len(task) > settings.TASK_LIMIT:
+        raise TaskTooLong(
+            f"This task has {len(task):,} characters; at most {settings.TASK_LIMIT:,} are allowed. "
+            "Shorten it, or ask about a part of it.",
+            field="task",
+        )
+    return task
+
+
+def title_of(task: str) -> str:
+    line = next((line.strip() for line in task.splitlines() if line.strip()), "Untitled")
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+def freeze(profile: Profile, *, by: User, max_steps: int | None = None, review: bool | None = None) -> dict[str, Any]:
+    """Planner, conductor, pool and limits as they are now, for the run to keep.
+
+    :raises NoWorkers: the pool is empty. :raises Invalid: the profile's planner has no conductor.
+    """
+    pool = profile.pool(by)
+    if not pool:
+        raise NoWorkers(
+            f"The profile “{profile.name}” has no enabled worker. Add or enable one in the admin pages.",
+            field="profile",
+        )
+    conductor = profile.conductor
+    if profile.planner == "conductor" and (conductor is None or not conductor.enabled):
+        raise Invalid(
+            f"The profile “{profile.name}” has no enabled conductor. Choose another profile.", field="profile"
+        )
+    return {
+        "profile": profile.slug,
+        "version": profile.version,
+        "planner": profile.planner,
+        "conductor": None
+        if conductor is None
+        else conductor.freeze()
+        | {
+            "encoding": conductor.encoding,
+            "attempts": conductor.attempts,
+            "reveal_names": conductor.reveal_names,
+            "examples": conductor.examples,
+        },
+        "pool": [worker.freeze() | {"strengths": worker.strengths} for worker in pool],
+        "max_steps": max_steps or profile.max_steps,
+        "tries": profile.tries,
+        "review": profile.review if review is None else review,
+    }
+
+
+def submit_run(
+    *,
+    task: str,
+    profile: Profile,
+    by: User,
+    now: datetime,
+    max_steps: int | None = None,
+    review: bool | None = None,
+    seed: int | None = None,
+    workflow: Workflow | None = None,
+    submit_key: str | None = None,
+) -> Run:
+    """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
+
+    The same `submit_key` from the same person makes one run, however often it is sent.
+
+    :raises TaskEmpty: :raises TaskTooLong: :raises NoWorkers: :raises WorkflowInvalid:
+    """
+    task = clean_task(task)
+    setup = freeze(profile, by=by, max_steps=max_steps, review=review) | {"seed": seed}
+    if workflow is not None:
+        setup["planner"] = "saved"
+    run = Run(
+        project=project_of(by),
+        owner=by,
+        task=task,
+        title=title_of(task),
+        profile=profile.slug,
+        setup=setup,
+        submit_key=submit_key or None,
+        created_at=now,
+    )
+    return _start(run, workflow, by=by, now=now)
+
+
+def fork_run(
+    *,
+    parent: Run,
+    workflow: Workflow,
+    by: User,
+    now: datetime,
+    fresh: Sequence[str] = (),
+    reason: str = "",
+    submit_key: str | None = None,
+) -> Run:
+    """Run `workflow` on the parent's task: unchanged steps take the lineage's recorded results, changed ones run.
+
+    The parent may still be running: it is never changed. Steps named in `fresh` run whatever is recorded.
+
+    :raises WorkflowInvalid: a step or an edge breaks a rule.
+    """
+    setup = parent.setup | {"pool": pool_for(parent, by=by), "planner": "saved", "review": False}
+    run = Run(
+        project=parent.project,
+        owner=by,
+        task=parent.task,
+        title=parent.title,
+        profile=parent.profile,
+        setup=setup,
+        parent=parent,
+        root_id=parent.lineage_root_id,
+        fresh=[key for key in workflow.keys if key in fresh],
+        submit_key=submit_key or None,
+        created_at=now,
+    )
+    return _start(run, workflow, by=by, now=now, reason=reason)
+
+
+def project_of(user: User) -> Project:
+    """The project a person's new runs belong to.
+
+    :raises Denied: they belong to none.
+    """
+    project = user.home_project or Project.objects.visible_to(user).first()
+    if project is None:
+        raise Denied("You do not belong to a project yet. Ask an admin to add you to one.")
+    return project
+
+
+def _start(run: Run, workflow: Workflow | None, *, by: User, now: datetime, reason: str = "") -> Run:
+    if workflow is not None:
+        warnings = check_workflow(workflow, workers=run.pool)
+        run.workflow_body = workflow.model_dump(mode="json")
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+            entries = [_submitted(run, reason)]
+            if workflow is not None:
+                log.lay_out(run, workflow)
+                entries.append(log.adopted(workflow, by="fork" if run.parent_id else "person", warnings=warnings))
+            log.append(run, entries, by=by.actor, at=now)
+            if run.parent is not None:
+                log.append(run.parent, [Entry("run.forked", {"child": run.code})], by=by.actor, at=now)
+            transaction.on_commit(partial(tasks.ring_driver, run.pk))
+    except IntegrityError:
+        if run.submit_key and (first := Run.objects.filter(owner=by, submit_key=run.submit_key).first()):
+            return first
+        raise
+    announce(run, run.parent)
+    return run
+
+
+def _submitted(run: Run, reason: str) -> Entry:
+    setup = run.setup
+    data = {
+        "profile": run.profile,
+        "version": setup["version"],
+        "planner": setup["planner"],
+        "pool": [worker["slug"] for worker in setup["pool"]],
+        "max_steps": setup["max_steps"],
+        "review": setup["review"],
+        "seed": setup["seed"],
+        "parent": run.parent.code if run.parent else None,
+        "fresh": run.fresh,
+    }
+    return Entry("run.submitted", data, {"task": run.task} | ({"reason": reason} if reason else {}))
+
+
+def pool_for(run: Run, *, by: User) -> list[dict[str, Any]]:
+    """The workers a fork of `run` may use: those enabled now, frozen as they are now, in the run's own order first."""
+    now = {worker.slug: worker for worker in Worker.objects.visible_to(by).enabled()}
+    order = [slug for slug in run.pool if slug in now] + [slug for slug in now if slug not in run.pool]
+    return [now[slug].freeze() | {"strengths": now[slug].strengths} for slug in order]
+
+
+# People may draw more steps than a conductor may plan.
+MOST_STEPS = 150
+
+
+def check_workflow(workflow: Workflow, *, workers: Collection[str]) -> list[Problem]:
+    """What is odd about a workflow that can be run: its warnings.
+
+    :raises WorkflowInvalid: with every problem that keeps it from being run.
+    """
+    problems = graph.check(workflow, workers=workers, max_steps=MOST_STEPS)
+    if errors := graph.errors(problems):
+        raise WorkflowInvalid(errors)
+    return problems
+
+
+def preview_fork(*, parent: Run, workflow: Workflow, by: User, fresh: Sequence[str] = ()) -> list[Forecast]:
+    """Which steps of a fork will run and which are reused, before anything is paid."""
+    pool = {worker["slug"]: worker for worker in pool_for(parent, by=by)}
+    known = recorded_for_fork(parent)
+    return forecast(workflow, task=parent.task, pool=pool, known=known, fresh=fresh)
+
+
+def recorded_for_fork(parent: Run) -> Recorded:
+    """What a fork of `parent` may take: its whole lineage, the parent among it."""
+    return recorded(Run(project_id=parent.project_id, root_id=parent.lineage_root_id))
+
+
+def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
+    """Stop calling models for `run`. Its driver cuts the open calls within a second; the run is over at once.
+
+    :raises Conflict: it has ended already.
+    """
+    with transaction.atomic():
+        locked = Run.objects.select_for_update().get(pk=run.pk)
+        if locked.is_ended:
+            raise Conflict(f"Run {run.code} has already ended: {locked.get_status_display().lower()}.")
+        log.move(run, Run.Status.CANCELLED, finished_at=now)
+        unfinished = run.steps.filter(status__in=[Step.Status.RUNNING, Step.Status.WAITING])
+        cutting = list(unfinished.filter(status=Step.Status.RUNNING).values_list("key", flat=True))
+        unfinished.update(status=Step.Status.CANCELLED, finished_at=now)
+        entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
+        log.append(run, [entry], by=by.actor, at=now)
+    announce(run)
+    return run
+
+
+def approve_run(*, run: Run, by: User, now: datetime) -> Run:
+    """Let a held run go on.
+
+    :raises Conflict: it is not held.
+    """
+    with transaction.atomic():
+        log.move(run, Run.Status.QUEUED, of=Run.objects.filter(pk=run.pk, status=Run.Status.HELD))
+        log.append(run, [Entry("run.approved")], by=by.actor, at=now)
+        transaction.on_commit(partial(tasks.ring_driver, run.pk))
+    announce(run)
+    return run
+
+
+def announce(*runs: Run | None) -> None:
+    """Tell whoever watches these runs, or the list they stand in, that there is something new to read."""
+    for run in runs:
+        if run is not None:
+            _send(run.group, "run.bell")
+            _send(list_group(run.project_id), "runs.changed")
+
+
+def list_group(project_id: int) -> str:
+    """The channel group in which a project's list of runs is watched."""
+    return f"runs.{project_id}"
+
+
+def _send(group: str, kind: str) -> None:
+    try:
+        async_to_sync(channel_layer().group_send)(group, {"type": kind})
+    except Exception as error:
+        # Whatever keeps the bell from ringing: what was done is committed, and viewers look again by themselves.
+        logger.warning("the bell could not be rung", group=group, error=str(error))

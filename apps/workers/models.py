@@ -1,0 +1,187 @@
+"""Who can be asked: workers, conductors, the credentials they need, and profiles that bind them under a name.
+
+All are global unless they name a project. What a run used is frozen on the run, so nothing here changes the past.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from apps.accounts.models import Project, User
+from apps.workers import vault
+
+slug_rule = RegexValidator(
+    r"^[a-z0-9][a-z0-9._-]{0,62}$", "use lower-case letters, digits, dots, dashes and underscores"
+)
+
+
+class Scoped(models.QuerySet[Any]):
+    """Rows that are everybody's, or a project's own."""
+
+    def visible_to(self, user: User | AnonymousUser) -> Scoped:
+        return self.filter(Q(project=None) | Q(project__in=Project.objects.visible_to(user)))
+
+    def enabled(self) -> Scoped:
+        return self.filter(enabled=True)
+
+
+class Credential(models.Model):
+    """A provider's key, sealed. What people see of it is the label, the last four characters and its age."""
+
+    label = models.CharField(max_length=100)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
+    sealed = models.TextField(editable=False)
+    last_four = models.CharField(max_length=4, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = Scoped.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.label} (…{self.last_four})"
+
+    def keep(self, secret: str) -> None:
+        """Seal `secret` into this row (not saved yet)."""
+        secret = secret.strip()
+        self.sealed, self.last_four = vault.seal(secret), secret[-4:] if len(secret) >= 12 else ""
+
+
+class CalledModel(models.Model):
+    """What a worker and a conductor share: a model behind an endpoint, and how to call it."""
+
+    class Transport(models.TextChoices):
+        WIRE = "wire", "OpenAI protocol"
+        LITELLM = "litellm", "litellm"
+
+    slug = models.CharField(max_length=63, unique=True, validators=[slug_rule])
+    name = models.CharField(max_length=100)
+    provider = models.CharField(max_length=50, blank=True)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
+    transport = models.CharField(max_length=10, choices=Transport, default=Transport.WIRE)
+    base_url = models.URLField(max_length=500, blank=True)
+    model = models.CharField(max_length=300)
+    credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True)
+    params = models.JSONField(default=dict, blank=True, help_text="temperature, max_tokens, …, sent with every call")
+    simulated = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True)
+    # USD for a million tokens. Null is "unknown", which is never taken for 0; a model of one's own is marked free.
+    input_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    cached_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    output_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    free = models.BooleanField("self-hosted, free", default=False)
+    connect_timeout_s = models.FloatField(default=10)
+    first_token_timeout_s = models.FloatField(default=120)
+    between_tokens_timeout_s = models.FloatField(default=60)
+    whole_timeout_s = models.FloatField(default=1800)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        abstract = True
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes two calls the same call, beside the messages."""
+        return {"transport": self.transport, "base_url": self.base_url, "model": self.model, "params": self.params}
+
+    @property
+    def letter(self) -> str:
+        return (self.provider or self.name or self.slug)[:1].upper()
+
+    @property
+    def colour(self) -> str:
+        """One of the four hues in which a provider's chip is drawn."""
+        return "abcd"[sum(map(ord, self.provider or self.slug)) % 4]
+
+    def freeze(self) -> dict[str, Any]:
+        """All that a call needs but the key, as plain data: a run keeps it, so that later changes do not reach it."""
+
+        def price(value: Decimal | None) -> str | None:
+            return None if value is None else str(value)
+
+        return {
+            "slug": self.slug,
+            "name": self.name,
+            "provider": self.provider,
+            "letter": self.letter,
+            "colour": self.colour,
+            "simulated": self.simulated,
+            "identity": self.identity,
+            "credential": self.credential_id,
+            "price": {
+                "input_usd": price(self.input_price_usd),
+                "cached_usd": price(self.cached_price_usd),
+                "output_usd": price(self.output_price_usd),
+                "free": self.free,
+            },
+            "timeouts": {
+                "connect_s": self.connect_timeout_s,
+                "first_token_s": self.first_token_timeout_s,
+                "between_tokens_s": self.between_tokens_timeout_s,
+                "whole_s": self.whole_timeout_s,
+            },
+        }
+
+
+class Worker(CalledModel):
+    """A language model in the pool."""
+
+    strengths = models.TextField(blank=True, help_text="shown to the conductor where names are revealed")
+    context_window = models.PositiveIntegerField(null=True, blank=True)
+
+
+class Conductor(CalledModel):
+    """A model that writes workflows."""
+
+    class Encoding(models.TextChoices):
+        LISTS = "lists", "three lists"
+        JSON = "json", "JSON schema"
+
+    encoding = models.CharField(max_length=10, choices=Encoding, default=Encoding.LISTS)
+    attempts = models.PositiveSmallIntegerField(default=3, help_text="how often an invalid plan is asked for again")
+    reveal_names = models.BooleanField(default=False, help_text="show the conductor names and strengths")
+    examples = models.BooleanField(default=True)
+
+
+class Profile(models.Model):
+    """Planner, pool and limits under a name."""
+
+    slug = models.CharField(max_length=63, unique=True, validators=[slug_rule])
+    name = models.CharField(max_length=100)
+    description = models.CharField(max_length=200, blank=True)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
+    planner = models.CharField(max_length=40, default="conductor")
+    conductor = models.ForeignKey(Conductor, models.PROTECT, null=True, blank=True)
+    workers = models.ManyToManyField(Worker, blank=True, help_text="none chosen: every enabled worker")
+    max_steps = models.PositiveSmallIntegerField(default=5)
+    tries = models.PositiveSmallIntegerField(default=3, help_text="calls of one worker for one step, at most")
+    review = models.BooleanField("review before running", default=False)
+    enabled = models.BooleanField(default=True)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    position = models.PositiveSmallIntegerField(default=0)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["position", "slug"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def pool(self, user: User) -> list[Worker]:
+        """The workers this profile offers `user`, in the order the conductor numbers them."""
+        chosen = Worker.objects.visible_to(user).enabled()
+        if self.pk and self.workers.exists():
+            chosen = chosen.filter(profile=self)
+        return list(chosen.order_by("slug"))

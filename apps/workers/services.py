@@ -1,0 +1,124 @@
+"""What the rest of the studio asks of the pool: frozen workers opened for a call, and the models a fresh studio has."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+
+from apps.audit import log
+from apps.audit.log import Actor, Entry
+from apps.core.errors import Unavailable
+from apps.workers import vault
+from apps.workers.calls import Endpoint, Price, Timeouts
+from apps.workers.models import Conductor, Credential, Profile, Worker
+
+
+class KeyMissing(Unavailable):
+    """The credential a frozen worker names is gone."""
+
+
+def open_endpoint(frozen: Mapping[str, Any]) -> Endpoint:
+    """Everything a call of a frozen worker or conductor needs, the opened key included: for a driver, at the call.
+
+    :raises KeyMissing: its credential was deleted. :raises VaultLocked: it cannot be opened.
+    """
+    identity, price = frozen["identity"], frozen["price"]
+    return Endpoint(
+        slug=frozen["slug"],
+        transport=identity["transport"],
+        base_url=identity["base_url"],
+        model=identity["model"],
+        api_key=_key(frozen),
+        params=identity["params"],
+        timeouts=Timeouts(**frozen["timeouts"]),
+        price=Price(
+            input_usd=_decimal(price["input_usd"]),
+            cached_usd=_decimal(price["cached_usd"]),
+            output_usd=_decimal(price["output_usd"]),
+            free=price["free"],
+        ),
+    )
+
+
+def _key(frozen: Mapping[str, Any]) -> str:
+    if frozen["credential"] is None:
+        return ""
+    credential = Credential.objects.filter(pk=frozen["credential"]).first()
+    if credential is None:
+        raise KeyMissing(
+            f"the key of {frozen['name']} was deleted; choose another one in the admin pages and run again"
+        )
+    return vault.unseal(credential.sealed)
+
+
+def _decimal(value: str | None) -> Decimal | None:
+    return None if value is None else Decimal(value)
+
+
+# Kept beside the simulator's own table by a test: the studio takes nothing from a simulated server but its address.
+SIMULATED = (
+    # slug, name, strengths, input and output price in USD for a million tokens
+    ("sim-atlas", "Atlas", "strong at everything, slow and dear", "5.00", "15.00"),
+    ("sim-birch", "Birch", "good at numbers and tables", "1.00", "4.00"),
+    ("sim-cedar", "Cedar", "fast, good at texts", "0.30", "1.20"),
+    ("sim-delta", "Delta", "cheap, weak at long sums", "0.05", "0.20"),
+)
+
+
+@transaction.atomic
+def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
+    """Offer the simulator's workers and its conductor at `url`, and the profiles a fresh studio starts with.
+
+    Only what is missing is made: what an admin changed or disabled stays as it is. A new address is followed.
+    """
+    common = {"base_url": url, "provider": "simulator", "simulated": True}
+    made: list[Entry] = []
+    for slug, name, strengths, input_usd, output_usd in SIMULATED:
+        worker, new = Worker.objects.get_or_create(
+            slug=slug,
+            defaults={
+                **common,
+                "name": name,
+                "model": slug,
+                "provider": name,
+                "strengths": strengths,
+                "input_price_usd": Decimal(input_usd),
+                "output_price_usd": Decimal(output_usd),
+            },
+        )
+        if new:
+            made.append(Entry("worker.added", {"worker": worker.slug}))
+    conductor, new = Conductor.objects.get_or_create(
+        slug="sim-conductor", defaults={**common, "name": "Simulated conductor", "model": "sim-conductor", "free": True}
+    )
+    if new:
+        made.append(Entry("conductor.added", {"conductor": conductor.slug}))
+    for kind in (Worker, Conductor):
+        kind.objects.filter(simulated=True).exclude(base_url=url).update(base_url=url)
+    made += _ensure_profiles(conductor)
+    if made:
+        log.append("pool", made, by=by, at=now, subject="pool", project="")
+
+
+def _ensure_profiles(conductor: Conductor) -> list[Entry]:
+    wanted = (
+        ("studio-ultra", "Studio Ultra", "A conductor writes a whole workflow for the pool.", "conductor", conductor),
+        ("studio-mini", "Studio Mini", "One worker answers at once: low latency.", "direct", None),
+    )
+    made = []
+    for position, (slug, name, description, planner, conducts) in enumerate(wanted):
+        _, new = Profile.objects.get_or_create(
+            slug=slug,
+            defaults={
+                "name": name,
+                "description": description,
+                "planner": planner,
+                "conductor": conducts,
+                "position": position,
+            },
+        )
+        if new:
+            made.append(Entry("profile.added", {"profile": slug}))
+    return made

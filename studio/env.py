@@ -1,0 +1,44 @@
+"""Where settings come from: the environment first, then what `up` wrote in its data directory.
+
+`up` writes `services.json` (addresses) and `secrets/` (one file each, mode 0600). Any process that knows the data
+directory therefore finds the same services; a variable in the environment always wins.
+"""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def data_dir() -> Path:
+    """The data directory: `STUDIO_DATA`, else `data/` beside manage.py."""
+    return Path(os.environ.get("STUDIO_DATA") or BASE_DIR / "data").resolve()
+
+
+@cache
+def services() -> dict[str, Any]:
+    """The addresses `up` wrote, or nothing where it never ran."""
+    try:
+        found: dict[str, Any] = json.loads((data_dir() / "services.json").read_text())
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def secret(name: str) -> str | None:
+    """A secret by name: the variable `NAME`, the file named by `NAME_FILE`, or the data directory's `secrets/name`."""
+    variable = name.upper()
+    if value := os.environ.get(variable):
+        return value
+    if path := os.environ.get(f"{variable}_FILE"):
+        return Path(path).read_text().strip()
+    kept = data_dir() / "secrets" / name
+    return kept.read_text().strip() if kept.is_file() else None
+
+
+def address(variable: str, key: str) -> str | None:
+    """An address: the environment's, else the one `up` wrote under `key`."""
+    return os.environ.get(variable) or services().get(key)

@@ -1,0 +1,242 @@
+"""Every setting, read top to bottom. Each comes from the environment through a typed reader, or from what `up` wrote.
+
+docs/settings.md explains each variable; a system check names one that is missing or wrong.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+import django_stubs_ext
+import structlog
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+from studio.env import BASE_DIR, address, data_dir, secret
+
+django_stubs_ext.monkeypatch()  # ModelAdmin[Run] and its kin are subscripted where types are checked
+
+env = Env()
+
+# --- what kind of studio -------------------------------------------------------------------------------------------
+PRODUCTION = env.bool("STUDIO_PRODUCTION", False)
+DEBUG = env.bool("STUDIO_DEBUG", False)
+DATA_DIR: Path = data_dir()
+
+SECRET_KEY = secret("secret_key") or ""
+VAULT_KEYS = (secret("vault_key") or "").split()  # newest first; MultiFernet reads with any
+if PRODUCTION and not (SECRET_KEY and VAULT_KEYS):
+    raise ImproperlyConfigured("SECRET_KEY and VAULT_KEY must be set in production; see docs/settings.md")
+SECRET_KEY = SECRET_KEY or "only-for-commands-before-the-first-start"
+
+ALLOWED_HOSTS: list[str] = env.list("STUDIO_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+PUBLIC_URL: str = env.str("STUDIO_URL", address("STUDIO_URL", "url") or "http://127.0.0.1:8000")
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("STUDIO_ORIGINS", [PUBLIC_URL])
+
+# --- what it is made of --------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "servestatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+    "channels",
+    "csp",
+    "apps.core",
+    "apps.audit",
+    "apps.accounts",
+    "apps.workers",
+    "apps.workflows",
+    "apps.conductor",
+    "apps.runs",
+    "apps.api",
+    "apps.web",
+    "studio",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "studio.urls"
+ASGI_APPLICATION = "studio.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "/sign-in/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/sign-in/"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- PostgreSQL: the app's own role; migrations go through the owner's ---------------------------------------------
+# A connection is given back to psycopg's pool after every write, so a run that waits for a model holds none.
+DATABASE_POOL = env.int("STUDIO_DATABASE_POOL", 16)
+
+
+def _database(url: str | None) -> dict[str, Any]:
+    if not url:
+        return {"ENGINE": "django.db.backends.postgresql", "NAME": "studio", "HOST": "127.0.0.1"}
+    parsed: dict[str, Any] = dict(dj_database_url.parse(url))
+    if parsed["ENGINE"] != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            "DATABASE_URL must name a PostgreSQL database: postgres://user:password@host:port/name"
+        )
+    return parsed
+
+
+DATABASES = {"default": _database(address("DATABASE_URL", "database_url"))}
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    "pool": {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 20},
+}
+# A connection is asked for a sign of life when it is taken from the pool: a database that restarted costs nobody a page.
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASE_OWNER_URL = address("DATABASE_OWNER_URL", "database_owner_url")
+
+# --- Redis: broker, channel layer, live text -----------------------------------------------------------------------
+REDIS_URL: str = address("REDIS_URL", "redis_url") or "redis://127.0.0.1:6379/0"
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "prefix": "studio"},
+    },
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "runs"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_PUBLISH_RETRY = False  # the message is only a doorbell: the sweeper rings again
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30, "retry_on_timeout": True}
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
+}
+
+# --- runs ----------------------------------------------------------------------------------------------------------
+DRIVER_THREADS = env.int("STUDIO_DRIVER_THREADS", 64)  # runs one driver process holds at once
+TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
+SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
+
+# --- static files and pages ----------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STUDIO_STATIC", str(DATA_DIR / "static")))
+STATICFILES_DIRS = [("css", BASE_DIR / "static" / "css"), ("dist", BASE_DIR / "static" / "dist")]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "servestatic.storage.CompressedManifestStaticFilesStorage"
+        if not env.bool("STUDIO_PLAIN_STATIC", False)
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+SERVESTATIC_USE_FINDERS = env.bool("STUDIO_PLAIN_STATIC", False)
+SERVESTATIC_USE_MANIFEST = not env.bool("STUDIO_PLAIN_STATIC", False)
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024  # a workflow with long instructions fits; nothing sensible is larger
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an edit form of 150 steps with their access boxes
+
+# --- security ------------------------------------------------------------------------------------------------------
+SECURE_HTTPS = env.bool("STUDIO_HTTPS", PRODUCTION)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SECURE_HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE_HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE_HTTPS else None
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_NAME = "studio_session"
+CSRF_COOKIE_NAME = "studio_csrf"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "EXCLUDE_URL_PREFIXES": ["/admin/"],
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- logs: one JSON object a line; a run's code is bound where a driver or a view works on it ------------------------
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "json": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "foreign_pre_chain": _SHARED,
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.dict_tracebacks,
+                structlog.processors.JSONRenderer(),
+            ],
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": env.str("STUDIO_LOG_LEVEL", "INFO")},
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        "uvicorn.access": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+    },
+}
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_SHARED,
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
