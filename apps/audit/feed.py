@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import Q
 
-from apps.audit.models import Event, NextTransaction, OldestUnfinished, OwnTransaction
+from apps.audit.models import Event, NextTransaction, OwnTransaction
 
 
 @dataclass(frozen=True, order=True)
@@ -28,23 +28,28 @@ def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor]:
     comes back from before the restore begins again: it knows what it has seen by trail and seq.
     """
     cursor = cursor or Cursor()
-    if cursor.tx >= _next_transaction():
+    oldest_unfinished, next_transaction = _snapshot()
+    if cursor.tx >= next_transaction:
         cursor = Cursor()
 
     imported = _imported(after=cursor, limit=limit) if cursor.tx == 0 else []
     if imported:
         cursor = Cursor(tx=0, id=imported[-1].pk)
-    final = _final(after=cursor, limit=limit - len(imported))
+    final = _final(after=cursor, before=oldest_unfinished, limit=limit - len(imported))
     if final:
         cursor = Cursor(tx=final[-1].tx, id=final[-1].pk)
     return imported + final, cursor
 
 
-def _next_transaction() -> int:
+def _snapshot() -> tuple[int, int]:
+    """The oldest transaction that is not over, and the first number that nothing seen so far has."""
     with connection.cursor() as sql:
-        sql.execute(f"SELECT {NextTransaction.template}")
-        row: tuple[int] = sql.fetchone()
-    return row[0]
+        sql.execute(
+            "SELECT pg_snapshot_xmin(now_)::text::bigint, pg_snapshot_xmax(now_)::text::bigint "
+            "FROM pg_current_snapshot() AS now_"
+        )
+        oldest_unfinished, next_transaction = sql.fetchone()
+    return oldest_unfinished, next_transaction
 
 
 def _imported(*, after: Cursor, limit: int) -> list[Event]:
@@ -53,8 +58,8 @@ def _imported(*, after: Cursor, limit: int) -> list[Event]:
     return list(rows.order_by("id")[:limit])
 
 
-def _final(*, after: Cursor, limit: int) -> list[Event]:
-    """Rows of transactions before which nothing is unfinished. The first condition on `tx` is the index's."""
+def _final(*, after: Cursor, before: int, limit: int) -> list[Event]:
+    """Rows of transactions before the oldest unfinished one. `before` is a moment old, which only makes it careful."""
     later = Q(tx__gt=after.tx) | Q(tx=after.tx, id__gt=after.id)
-    rows = Event.objects.filter(tx__gte=after.tx, tx__lt=OldestUnfinished()).filter(later)
+    rows = Event.objects.filter(tx__gte=after.tx, tx__lt=before).filter(later)  # the first two are the index's
     return list(rows.order_by("tx", "id")[:limit])

@@ -76,8 +76,8 @@ class Read:
 def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str) -> list[Event]:
     """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows.
 
-    Four statements however many entries there are, three where none has a text. The head of the trail stays locked
-    until the transaction ends; who appends to two trails does it in the same order everywhere.
+    Two statements however many entries there are. The head of the trail stays locked until the transaction ends; who
+    appends to two trails does it in the same order everywhere.
 
     :raises TransactionManagementError: outside a transaction, where an event could stay without its change.
     :raises ValueError: for what JSON cannot say, or a time without its zone.
@@ -89,10 +89,7 @@ def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, sub
 
     head = _locked_head(trail, project=project)
     events, payloads = _sealed(head, entries, by=by, at=at, subject=subject, project=project)
-    if payloads:
-        Payload.objects.bulk_create(payloads)
-    Event.objects.bulk_create(events)
-    Trail.objects.filter(pk=head.pk).update(head_seq=events[-1].seq, head_hash=events[-1].hash)
+    _insert(head, events, payloads)
     return events
 
 
@@ -148,6 +145,54 @@ def _sealed(
             )
         )
     return events, payloads
+
+
+def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
+    """Write the rows and move the head: one statement, half the time of the four that Django's ORM would make of it."""
+    end, first = events[-1], events[0]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH kept AS (
+                INSERT INTO audit_payload (digest, salt, text, trail_id, created_at)
+                SELECT digest, salt, text, %(trail)s, %(at)s
+                FROM unnest(%(digests)s::text[], %(salts)s::text[], %(texts)s::text[]) AS given (digest, salt, text)
+            ), moved AS (
+                UPDATE audit_trail SET head_seq = %(head_seq)s, head_hash = %(head_hash)s WHERE id = %(trail)s
+            )
+            INSERT INTO audit_event (
+                trail_id, seq, verb, line, hash, at, actor_kind, actor_id, actor_label, subject, project
+            )
+            SELECT %(trail)s, seq, verb, line, hash, %(at)s,
+                   %(actor_kind)s, %(actor_id)s, %(actor_label)s, %(subject)s, %(project)s
+            FROM unnest(%(seqs)s::bigint[], %(verbs)s::text[], %(lines)s::text[], %(hashes)s::text[])
+                AS given (seq, verb, line, hash)
+            ORDER BY seq
+            RETURNING seq, id, tx
+            """,
+            {
+                "trail": head.pk,
+                "head_seq": end.seq,
+                "head_hash": end.hash,
+                "digests": [payload.digest for payload in payloads],
+                "salts": [payload.salt for payload in payloads],
+                "texts": [payload.text for payload in payloads],
+                "seqs": [event.seq for event in events],
+                "verbs": [event.verb for event in events],
+                "lines": [event.line for event in events],
+                "hashes": [event.hash for event in events],
+                "at": first.at,
+                "actor_kind": first.actor_kind,
+                "actor_id": first.actor_id,
+                "actor_label": first.actor_label,
+                "subject": first.subject,
+                "project": first.project,
+            },
+        )
+        given = {seq: (pk, tx) for seq, pk, tx in cursor.fetchall()}
+    for event in events:
+        event.pk, event.tx = given[event.seq]
+        event._state.adding = False
 
 
 def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:

@@ -20,12 +20,6 @@ class CurrentTransaction(models.Func):
     output_field: Any = models.BigIntegerField()
 
 
-class OldestUnfinished(CurrentTransaction):
-    """The oldest transaction that is not over yet: everything before it is final."""
-
-    template = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
-
-
 class NextTransaction(CurrentTransaction):
     """The first transaction number this statement can see nothing of."""
 

@@ -4,7 +4,7 @@ Everything is computed again here, in Python, from what the database returns; no
 Whoever owns the database can still rewrite a trail from its first event to its head: heads kept elsewhere tell.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,10 +39,10 @@ def _walk(trail: str, walk: chain.Walk) -> Break | None:
     if head is None:
         return Break(1, f"there is no trail {trail}")
     for page in _pages(head):
-        payloads = Payload.objects.in_bulk([digest for event in page for digest in _named(event).values()])
+        wrong = _wrong_texts({digest for event in page for digest in _named(event).values()})
         for event in page:
             sealed = Sealed(event.seq, event.line, event.hash)
-            if found := walk.step(sealed) or _break_of_columns(event) or _break_of_texts(event, payloads):
+            if found := walk.step(sealed) or _break_of_columns(event) or _break_of_texts(event, wrong):
                 return found
         head = page[-1].trail
     return walk.end(head_seq=head.head_seq, head_hash=head.head_hash)
@@ -89,11 +89,20 @@ def _break_of_columns(event: Event) -> Break | None:
     return None
 
 
-def _break_of_texts(event: Event, payloads: Mapping[str, Payload]) -> Break | None:
+def _break_of_texts(event: Event, wrong: Mapping[str, str]) -> Break | None:
     for name, digest in _named(event).items():
-        payload = payloads.get(digest)
-        if payload is None:
-            return Break(event.seq, f"the text “{name}” of event {event.seq} is gone, and was not erased")
-        if payload.erased_at is None and chain.digest(payload.salt or "", payload.text or "") != digest:
-            return Break(event.seq, f"the text “{name}” of event {event.seq} is not the one that was sealed")
+        if digest in wrong:
+            return Break(event.seq, f"the text “{name}” of event {event.seq} {wrong[digest]}")
     return None
+
+
+def _wrong_texts(digests: Set[str]) -> dict[str, str]:
+    """What is wrong with which of these texts; an erased one is not wrong."""
+    wrong = dict.fromkeys(digests, "is gone, and was not erased")
+    rows = Payload.objects.filter(digest__in=digests).values_list("digest", "salt", "text", "erased_at")
+    for digest, salt, text, erased_at in rows:
+        if erased_at or chain.digest(salt or "", text or "") == digest:
+            del wrong[digest]
+        else:
+            wrong[digest] = "is not the one that was sealed"
+    return wrong
