@@ -4,13 +4,50 @@
 import os
 import sys
 
+from studio.embedded.borrow import database_for_command
+from studio.embedded.trouble import Trouble
+from studio.env import address, data_dir
 
-def main() -> None:
+WITHOUT_DATABASE = {
+    "help",
+    "version",
+    "collectstatic",
+    "check",
+    "diffsettings",
+    "startapp",
+    "--help",
+    "-h",
+    "--version",
+}
+AS_OWNER = {"migrate", "flush", "dbshell", "sqlflush"}
+
+
+def main() -> int:
+    command = sys.argv[1] if len(sys.argv) > 1 else "help"
+    if command == "up":
+        from studio.up.command import main as up
+
+        return up(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "studio.settings")
+    if command in WITHOUT_DATABASE or "--help" in sys.argv:
+        run()
+        return 0
+    try:
+        with database_for_command(data_dir()):
+            if command in AS_OWNER and (owner := address("DATABASE_OWNER_URL", "database_owner_url")):
+                os.environ["DATABASE_URL"] = owner  # the app's own role may not change tables
+            run()
+    except Trouble as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    return 0
+
+
+def run() -> None:
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,24 +20,6 @@ _KEPT = ("django_migrations", "django_content_type", "auth_permission")  # writt
 _seen: dict[int, "BaseDatabaseWrapper"] = {}  # every connection Django opened, whichever thread did
 
 
-def _migrate(owner_url: str) -> None:
-    """Migrate as the owner, through a connection that takes the place of `default` for as long as it needs."""
-    import dj_database_url
-    from django.core.management import call_command
-    from django.db import connections
-    from django.db.backends.postgresql.base import DatabaseWrapper
-
-    app = connections["default"]
-    parsed = dj_database_url.parse(owner_url)
-    owner = DatabaseWrapper({**app.settings_dict, **parsed, "OPTIONS": {}}, alias="default")
-    connections["default"] = owner
-    try:
-        call_command("migrate", verbosity=0, interactive=False)
-    finally:
-        owner.close()
-        connections["default"] = app
-
-
 class Cleaner:
     """Empties the tables after a test that really commits. The app's role cannot: only the owner may TRUNCATE."""
 
@@ -94,8 +76,10 @@ def django_db_setup(
     from django.db.backends.signals import connection_created
     from django.test import TransactionTestCase
 
+    from studio.owner import migrate
+
     with django_db_blocker.unblock():
-        _migrate(postgres.url(OWNER))
+        migrate(postgres.url(OWNER), verbosity=0)
     cleaner = Cleaner(postgres.url(OWNER))
 
     def clean(self: TransactionTestCase) -> None:

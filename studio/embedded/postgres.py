@@ -18,6 +18,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
+from studio.embedded import processes
 from studio.embedded.ports import LOOPBACK
 from studio.embedded.trouble import Trouble
 
@@ -25,6 +26,7 @@ SUPERUSER, OWNER, APP, DATABASE = "postgres", "studio_owner", "studio_app", "stu
 MAJOR = "18"
 NOBODY = (65534, 65534)
 OUTSIDE = Path("/var/lib/conductor-studio")  # where root puts what its own folders hide from the server's account
+SAME_START_S = 10  # the kernel and PostgreSQL read the clock at slightly different moments
 ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.defpath}
 
 
@@ -148,6 +150,7 @@ class Postgres:
     def prepare(self) -> None:
         """Make the cluster if there is none. Half of one, left by a hard end, is made anew."""
         if (self.cluster / "PG_VERSION").exists():
+            self._remove_stale_lock()
             return
         draft, password = self.home / "cluster.new", self.home / "password"
         shutil.rmtree(draft, ignore_errors=True)
@@ -156,7 +159,7 @@ class Postgres:
         if self.account:
             os.chown(password, *self.account)
         options = [
-            *("--pgdata", draft, "--username", SUPERUSER, "--pwfile", password, "--auth", "scram-sha-256"),
+            *("--pgdata", str(draft), "--username", SUPERUSER, "--pwfile", str(password), "--auth", "scram-sha-256"),
             *("--encoding", "UTF8", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
             *("--set", "timezone=UTC", "--set", "log_timezone=UTC", "--no-instructions"),
             *([] if self.durable else ["--no-sync"]),
@@ -164,9 +167,23 @@ class Postgres:
         made = _run([self.binaries / "initdb", *options], self.account)
         password.unlink()
         if made.returncode != 0:
-            said = made.stderr.strip().splitlines()
-            raise Trouble(f"The database could not be made in {self.home}: {said[-1] if said else 'initdb failed'}")
+            said = [line for line in made.stderr.splitlines() if "error" in line or "FATAL" in line]
+            raise Trouble(f"The database could not be made in {self.home}: {said[0] if said else 'initdb failed'}.")
         draft.rename(self.cluster)
+
+    def _remove_stale_lock(self) -> None:
+        """Remove the lock file of a server that was killed and whose number another process has been given since.
+
+        PostgreSQL itself looks at the number alone, and would refuse to start.
+        """
+        lock = self.cluster / "postmaster.pid"
+        try:
+            pid, _, since, *_ = lock.read_text().splitlines()
+            began = processes.began_at(int(pid))
+            if began is not None and abs(began - int(since)) > SAME_START_S:
+                lock.unlink()
+        except (FileNotFoundError, ValueError):
+            return
 
     def command(self) -> list[str]:
         settings = {
@@ -218,7 +235,7 @@ class Postgres:
                 database.execute(statement)
 
     def _ensure_role(self, server: psycopg.Connection, role: str) -> None:
-        if server.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+        if server.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone() is not None:
             return
         name, password = role.encode(), self.secrets[f"database_{role.removeprefix('studio_')}"].encode()
         verifier = server.pgconn.encrypt_password(password, name, b"scram-sha-256").decode()

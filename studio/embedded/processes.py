@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -25,13 +25,25 @@ def birth(pid: int) -> str | None:
             ["/bin/ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
         )
         return shown.stdout.strip() or None
+    ticks = _start_ticks(pid)
+    return None if ticks is None else f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
+
+
+def _start_ticks(pid: int) -> int | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = stat.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
-    return None if state in "ZX" else f"{boot} {fields[18]}"
+    return None if state in "ZX" else int(fields[18])
+
+
+def began_at(pid: int) -> float | None:
+    """When the process `pid` began, in seconds since 1970; None if there is none, or the kernel does not say."""
+    if sys.platform != "linux" or (ticks := _start_ticks(pid)) is None:
+        return None
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
+    return int(line.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def dies_with_parent(death: signal.Signals) -> Callable[[], None] | None:
@@ -101,9 +113,11 @@ def end(process: subprocess.Popen[bytes], *, first: signal.Signals, grace_s: flo
 
 
 def note(folder: Path, name: str, pid: int, stop: signal.Signals) -> None:
-    """Keep who `name` is, so that a later start can end it if we cannot."""
+    """Keep who `name` is and who started it, so that a later start can end it if we cannot."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    (folder / name).write_text(json.dumps({"pid": pid, "birth": birth(pid), "stop": int(stop)}))
+    parent = os.getpid()
+    kept = {"pid": pid, "birth": birth(pid), "stop": int(stop), "parent": parent, "parent_birth": birth(parent)}
+    (folder / name).write_text(json.dumps(kept))
 
 
 def forget(folder: Path, name: str) -> None:
@@ -111,15 +125,18 @@ def forget(folder: Path, name: str) -> None:
 
 
 def end_orphans(folder: Path, *, grace_s: float = 5) -> list[str]:
-    """End what an earlier supervisor left running and return the names. Only exact matches are touched."""
+    """End what a starter that is gone left running, and return the names. Only exact matches are touched."""
     ended = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         try:
-            kept = json.loads(path.read_text())
+            kept: dict[str, Any] = json.loads(path.read_text())
             pid, born, stop = int(kept["pid"]), kept["birth"], signal.Signals(kept["stop"])
+            starter = int(kept["parent"]), kept["parent_birth"]
         except (ValueError, KeyError, TypeError):  # cut short by a full disk or a power cut: it names nobody
             path.unlink(missing_ok=True)
             continue
+        if starter[1] is not None and birth(starter[0]) == starter[1]:
+            continue  # a command that is still at work has its own database: no orphan
         if born is not None and birth(pid) == born:
             _end_stranger(pid, born, stop, grace_s)
             ended.append(path.name)

@@ -18,5 +18,5 @@ class Command(BaseCommand):
         now = timezone.now()
         ensure_first_person(now=now)
         if settings.SIMULATOR_URL:
-            url = settings.SIMULATOR_URL.rstrip("/") + "/v1"
+            url = settings.SIMULATOR_URL.rstrip("/")
             ensure_simulated(url=url, by=Actor(kind="system", id="up", label="up"), now=now)
