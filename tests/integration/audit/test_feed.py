@@ -42,6 +42,13 @@ def unfinished(trail: str) -> Iterator[None]:
             writing.result(10)
 
 
+def write_and_close(trail: str) -> None:
+    try:
+        write(trail, X)
+    finally:
+        connection.close()
+
+
 def subjects(events: list[Event]) -> list[str]:
     return [event.subject for event in events]
 
@@ -70,6 +77,19 @@ def test_a_late_commit_is_never_skipped() -> None:
     assert subjects(seen) == ["before"]
     assert subjects(while_late) == []
     assert subjects(then) == ["late", "early", "after"]
+    assert since(cursor, 10)[0] == []
+
+
+def test_two_transactions_that_wrote_to_one_trail_are_both_read_whichever_began_first() -> None:
+    with atomic():
+        write("mine", X)  # numbers this transaction before the other one
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(write_and_close, "shared").result(10)
+        append("shared", [X], by=ADA, at=NOON, subject="shared", project="default")
+
+    events, cursor = since(None, 10)
+
+    assert [(event.subject, event.seq) for event in events] == [("mine", 1), ("shared", 2), ("shared", 1)]
     assert since(cursor, 10)[0] == []
 
 
