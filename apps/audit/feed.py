@@ -25,8 +25,8 @@ def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor]:
 
     What a transaction wrote, and all that follows it, waits until the transaction is over, so a late commit is never
     skipped; what this transaction wrote itself waits too. Within a trail `seq` is the order: of two transactions that
-    wrote to it, the one that began to write first comes first here. Events imported by a restore come first, and a follower that
-    comes back from before the restore begins again: it knows what it has seen by trail and seq.
+    wrote to it, the one that began to write first comes first here. Events imported by a restore come first, and a
+    follower that comes back from before the restore begins again: it knows what it has seen by trail and seq.
     """
     cursor = cursor or Cursor()
     oldest_unfinished, next_transaction = _snapshot()
