@@ -140,7 +140,8 @@ class Patience:
         left_s, failure = self._left()
         loop = asyncio.get_running_loop()
         if left_s > 0:
-            self._timer = loop.call_later(left_s, self._look)
+            # The first token can bring the end nearer, so never look away for longer than the shortest wait.
+            self._timer = loop.call_later(min(left_s, self._timeouts.between_tokens_s), self._look)
         else:
             self._lost = failure
             self._limit.reschedule(loop.time())
