@@ -217,7 +217,10 @@ LOGGING = {
             "foreign_pre_chain": _SHARED,
             "processors": [
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.dict_tracebacks,
+                # Without local variables: a traceback must never show a key.
+                structlog.processors.ExceptionRenderer(
+                    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+                ),
                 structlog.processors.JSONRenderer(),
             ],
         }

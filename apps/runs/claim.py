@@ -29,7 +29,9 @@ def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
             claim=F("claim") + 1,
             heart_at=now,
             started_at=Coalesce("started_at", Value(now)),
-            status=Case(When(workflow_body=None, then=Value(Run.Status.PLANNING)), default=Value(Run.Status.RUNNING)),
+            status=Case(
+                When(workflow_body__isnull=True, then=Value(Run.Status.PLANNING)), default=Value(Run.Status.RUNNING)
+            ),
         )
         if not claimed or before is None:
             return None

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import structlog
@@ -37,9 +38,9 @@ logger = structlog.get_logger(__name__)
 DATABASE_PATIENCE_S = 30
 
 
-def drive(run_id: int) -> None:
+def drive(run_id: int, process: Process | None = None) -> None:
     """Claim the run and drive it, in the calling thread, until it ends or pauses. Nothing happens if it is held."""
-    process = processes.this_process()
+    process = process or processes.this_process()
     run = claims.claim(run_id, driver=process.name, now=timezone.now())
     if run is None:
         return
@@ -201,11 +202,15 @@ class Drive:
                 reraise=True,
             ):
                 with trial:
-                    trial_number = trial.retry_state.attempt_number
-                    number = tried + trial_number
+                    number = tried + trial.retry_state.attempt_number
                     attempt = await self.write(
-                        lambda number=number: self.desk.start_step(
-                            row, number=number, worker=step.worker, digest=digest, messages=messages
+                        partial(
+                            self.desk.start_step,
+                            row,
+                            number=number,
+                            worker=step.worker,
+                            digest=digest,
+                            messages=messages,
                         )
                     )
                     return await self._attempt(row, attempt, endpoint, messages, trial.retry_state, waits)

@@ -187,13 +187,13 @@ class Typist:
 
 async def text_so_far(client: "redis.asyncio.Redis", stream: str) -> str:
     """What Redis holds of a text being written; empty where it has none."""
-    raw: bytes | None = await client.get(key_of(stream))
-    return "" if raw is None else raw.decode()
+    raw = await client.get(key_of(stream))
+    return raw.decode() if isinstance(raw, bytes) else ""
 
 
 async def draft_so_far(client: "redis.asyncio.Redis", proposal: int) -> list[dict[str, Any]] | None:
     """The steps a conductor has written so far, for a viewer who comes late."""
-    raw: bytes | None = await client.get(draft_key_of(proposal))
+    raw = await client.get(draft_key_of(proposal))
     return None if raw is None else json.loads(raw)
 
 

@@ -154,7 +154,7 @@ class Desk:
             proposal = Proposal.objects.create(
                 run=self.run, number=number, conductor=conductor, sent=list(messages), started_at=at
             )
-            data = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
+            data: dict[str, Any] = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
             entries.append(Entry("planning.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
         return proposal
 
@@ -177,7 +177,7 @@ class Desk:
         entries: list[Entry] = []
         with self._writing(entries, spent=_spent(usage, cost)) as at:
             duration_ms = (at - proposal.started_at).total_seconds() * 1000
-            fields = {
+            fields: dict[str, Any] = {
                 "status": status,
                 "raw": raw,
                 "repairs": list(repairs),
@@ -192,7 +192,7 @@ class Desk:
             }
             Proposal.objects.filter(pk=proposal.pk).update(**fields)
             valid = status == Proposal.Status.VALID
-            data = {
+            data: dict[str, Any] = {
                 "proposal": proposal.pk,
                 "number": proposal.number,
                 "repairs": list(repairs),
@@ -233,7 +233,7 @@ class Desk:
             attempt = Attempt.objects.create(
                 run=self.run, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=at
             )
-            data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
+            data: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
             entries.append(Entry("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
         return attempt
 
@@ -275,8 +275,8 @@ class Desk:
             )
             if not ended:
                 raise AlreadyWritten
-            about = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
-            data = about | {
+            about: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
+            data: dict[str, Any] = about | {
                 "kind": failure.kind,
                 "retryable": failure.retryable,
                 "status": failure.status,
@@ -320,7 +320,7 @@ class Desk:
             Step.objects.filter(pk=step.pk).update(
                 status=Step.Status.REUSED, result=source.text, started_at=at, finished_at=at
             )
-            data = {
+            data: dict[str, Any] = {
                 "step": step.key,
                 "attempt": attempt.pk,
                 "source": {"run": source.run.code, "attempt": source.pk},
@@ -350,7 +350,7 @@ class Desk:
         entries: list[Entry] = []
         with self._writing(entries) as at:
             move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=at)
-            data = {"step": step or None, "code": code} | self._totals(at)
+            data: dict[str, Any] = {"step": step or None, "code": code} | self._totals(at)
             entries.append(Entry("run.failed", data, {"error": message}))
 
     def cut(self, texts: Mapping[int, str]) -> None:
@@ -364,7 +364,7 @@ class Desk:
             for attempt in open_calls.order_by("pk"):
                 text = texts.get(attempt.pk, "")
                 Attempt.objects.filter(pk=attempt.pk).update(status=Attempt.Status.CUT, text=text, finished_at=at)
-                data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)}
+                data: dict[str, Any] = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)}
                 entries.append(Entry("attempt.cut", data))
             for proposal in self.run.proposals.filter(status=Proposal.Status.WRITING):
                 Proposal.objects.filter(pk=proposal.pk).update(status=Proposal.Status.CUT, finished_at=at)

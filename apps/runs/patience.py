@@ -6,7 +6,7 @@ from apps.workers.calls import CallFailed
 
 LONGEST_WAIT_S = 120
 
-_longer_each_time = wait_exponential_jitter(initial=0.4, max=20)
+_longer_each_time = wait_exponential_jitter(multiplier=0.4, max=20)
 
 
 def is_worth_retrying(failure: BaseException) -> bool:

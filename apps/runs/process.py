@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import redis.asyncio
 import structlog
@@ -37,8 +36,11 @@ class Process:
     name: str
     started_at: datetime
     loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
     gateway: Gateway
+    client: "redis.asyncio.Redis"
     typist: Typist
+    typing: "asyncio.Task[None]"
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
     rung: dict[int, datetime] = field(default_factory=dict)
@@ -93,17 +95,33 @@ class Process:
         for _, cut in list(self.held.values()):
             cut("released")
 
+    def close(self) -> None:
+        """Stop what `start` started: for tests, which start more than one in a process."""
+        self.ending.set()
+        asyncio.run_coroutine_threadsafe(self._close_on_loop(), self.loop).result(timeout=10)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(timeout=10)
+        self.loop.close()
+
+    async def _close_on_loop(self) -> None:
+        self.typing.cancel()
+        await asyncio.wait([self.typing])
+        await self.gateway.close()
+        await self.client.aclose()
+        await channel_layer().flush()
+
 
 _process: Process | None = None
 _starting = threading.Lock()
 
 
 def this_process() -> Process:
-    """The one `Process` of this process, started when first asked for."""
+    """The one `Process` of this driver process, started when first asked for, its pulse beating."""
     global _process
     with _starting:
         if _process is None:
-            _process = _start()
+            _process = start()
+            threading.Thread(target=_process.pulse_for_ever, name="driver-pulse", daemon=True).start()
     return _process
 
 
@@ -112,37 +130,25 @@ def current() -> Process | None:
     return _process
 
 
-def _start() -> Process:
+def start() -> Process:
+    """A process on a loop of its own thread, without a pulse."""
     loop = asyncio.new_event_loop()
-    threading.Thread(target=_run_loop, args=(loop,), name="driver-loop", daemon=True).start()
-    process = asyncio.run_coroutine_threadsafe(_make(loop), loop).result(timeout=30)
-    threading.Thread(target=process.pulse_for_ever, name="driver-pulse", daemon=True).start()
-    return process
+    thread = threading.Thread(target=loop.run_forever, name="driver-loop", daemon=True)
+    thread.start()
+    return asyncio.run_coroutine_threadsafe(_make(loop, thread), loop).result(timeout=30)
 
 
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-
-
-async def _make(loop: asyncio.AbstractEventLoop) -> Process:
+async def _make(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> Process:
     client: redis.asyncio.Redis = redis.asyncio.from_url(settings.REDIS_URL)
     typist = Typist(client=client, layer=channel_layer())
     started_at = timezone.now()
-    process = Process(
+    return Process(
         name=f"{socket.gethostname()}-{os.getpid()}-{started_at:%H%M%S}",
         started_at=started_at,
         loop=loop,
+        thread=thread,
         gateway=Gateway(),
+        client=client,
         typist=typist,
+        typing=loop.create_task(typist.run(), name="typist"),
     )
-    _keep(loop.create_task(typist.run(), name="typist"))
-    return process
-
-
-_kept: set["asyncio.Task[Any]"] = set()
-
-
-def _keep(task: "asyncio.Task[Any]") -> None:
-    _kept.add(task)  # a loop holds its tasks weakly
-    task.add_done_callback(_kept.discard)

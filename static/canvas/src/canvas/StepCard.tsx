@@ -1,0 +1,74 @@
+/* A step as a card. It is a button: Enter selects it, arrows lead to its neighbours (see Canvas). */
+import { Handle, Position } from "@xyflow/react";
+import { memo, useCallback, useContext, useSyncExternalStore } from "react";
+import { SharedContext } from "./context";
+import type { Card } from "./model";
+import { Dot, said, WorkerChip } from "./parts";
+import type { Tail, Tails } from "./tails";
+
+export type StepNodeData = { card: Card; isRead: boolean };
+
+export const StepCard = memo(function StepCard({ data }: { data: StepNodeData }) {
+  const { card, isRead } = data;
+  const { model, tails, editable, past } = useContext(SharedContext);
+  const tail = useTail(tails, card.stream);
+  const isSelected = model.selection.step === card.key;
+  const problem = card.problems.find((each) => each.severity === "error") ?? card.problems[0];
+  const isWriting = tail.text !== "";
+
+  return (
+    <>
+      <Handle
+        type="target"
+        position={Position.Left}
+        isConnectable={editable}
+        className={editable || (card.access ?? []).length > 0 ? "" : "flow-unused"}
+        title={editable ? "Reads: drag from another step to here" : undefined}
+      />
+      <div
+        className="flow-card"
+        role="button"
+        tabIndex={0}
+        aria-pressed={isSelected}
+        aria-label={`Step ${card.position}: ${card.title}, ${card.worker?.name ?? "no worker yet"}, ${said(card.state)}`}
+        data-key={card.key}
+        data-state={card.state}
+        data-problem={problem?.severity}
+        data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
+      >
+        <div className="flow-title">
+          <Dot state={card.state} />
+          <b>{card.position}</b>
+          <span title={card.title}>{card.title}</span>
+        </div>
+        <div className="flow-meta">
+          <WorkerChip worker={card.worker} />
+          <span>{isWriting && card.meta === "" ? tail.rate : card.meta}</span>
+        </div>
+        {problem === undefined || isWriting ? (
+          <p className={isWriting ? "flow-writing" : undefined}>{isWriting ? tail.text : card.text}</p>
+        ) : (
+          <p className="flow-problem" title={card.problems.map((each) => each.message).join("\n")}>
+            {problem.message}
+          </p>
+        )}
+      </div>
+      <Handle
+        type="source"
+        position={Position.Right}
+        isConnectable={editable}
+        className={editable || isRead ? "" : "flow-unused"}
+        title={editable ? "Is read by: drag to a later step" : undefined}
+      />
+    </>
+  );
+});
+
+const NEVER = (): (() => void) => () => undefined;
+
+function useTail(tails: Tails | null, stream: string | null): Tail {
+  const get = useCallback(() => (tails === null ? NO_TAIL : tails.get(stream)), [tails, stream]);
+  return useSyncExternalStore(tails?.watch ?? NEVER, get);
+}
+
+const NO_TAIL: Tail = { text: "", rate: "" };

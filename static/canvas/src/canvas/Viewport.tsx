@@ -1,0 +1,70 @@
+/*
+ * What part of the graph is seen: the person's choice, or else all of it.
+ *
+ * Until somebody pans or zooms, the view changes only when something would lie outside it, so that a plan that
+ * streams in does not jump about. Selecting never changes it.
+ */
+import { getViewportForBounds, Panel, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
+import { useEffect, useRef } from "react";
+import { bounds, isInView, type Places } from "./geometry";
+
+const NARROWEST = 0.25;
+/** Room for the buttons below. */
+const FOOT = 56;
+const MARGIN = { top: "20px", bottom: `${FOOT}px`, left: "20px", right: "20px" } as const;
+const CORNER = { x: 24, y: 24, zoom: 1 };
+
+type Props = { places: Places; growing: boolean; isPersons: { current: boolean } };
+
+export function Viewport({ places, growing, isPersons }: Props) {
+  const flow = useReactFlow();
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  const store = useStoreApi();
+  const isSet = useRef(false);
+
+  const fit = (duration: number): void => {
+    const box = bounds(places.values());
+    if (box === null || width === 0) return;
+    void flow.setViewport(getViewportForBounds(box, width, height, NARROWEST, 1, MARGIN), { duration });
+  };
+
+  useEffect(() => {
+    const box = bounds(places.values());
+    if (box === null || width === 0 || isPersons.current) return;
+    if (!isSet.current && growing) void flow.setViewport(CORNER);
+    else if (!isSet.current) fit(0);
+    isSet.current = true;
+    const { transform } = store.getState();
+    const view = { x: transform[0], y: transform[1], zoom: transform[2] };
+    if (!isInView(box, view, { width, height: height - FOOT })) fit(calm(200));
+  }, [places, width, height, growing]);
+
+  const zoom = (change: (options: { duration: number }) => Promise<boolean>): void => {
+    isPersons.current = true;
+    void change({ duration: calm(120) });
+  };
+
+  return (
+    <Panel position="bottom-left" className="flow-float">
+      <button type="button" aria-label="Zoom in" onClick={() => zoom(flow.zoomIn)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" onClick={() => zoom(flow.zoomOut)}>
+        −
+      </button>
+      <button
+        type="button"
+        onClick={() => {
+          isPersons.current = false;
+          fit(calm(200));
+        }}
+      >
+        Fit
+      </button>
+    </Panel>
+  );
+}
+
+/** `ms`, or nothing for whoever asked for less motion. */
+export const calm = (ms: number): number => (matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : ms);

@@ -1,0 +1,38 @@
+/* The sizes all cards share, and the few questions asked of their positions. */
+
+export type Point = { x: number; y: number };
+export type Places = ReadonlyMap<string, Point>;
+export type Box = { x: number; y: number; width: number; height: number };
+
+/** What layout needs to know of a step; `access` is null while a plan is written and it is not yet known. */
+export type Node = { key: string; access: readonly string[] | null };
+
+export const WIDTH = 204;
+export const HEIGHT = 100;
+export const GAP_X = 46;
+export const GAP_Y = 24;
+
+export function bounds(places: Iterable<Point>): Box | null {
+  const points = [...places];
+  if (points.length === 0) return null;
+  const left = Math.min(...points.map((point) => point.x));
+  const top = Math.min(...points.map((point) => point.y));
+  return {
+    x: left,
+    y: top,
+    width: Math.max(...points.map((point) => point.x)) + WIDTH - left,
+    height: Math.max(...points.map((point) => point.y)) + HEIGHT - top,
+  };
+}
+
+/** Whether all of `box` is seen in a window of `size` under `view`. */
+export function isInView(box: Box, view: Point & { zoom: number }, size: { width: number; height: number }): boolean {
+  const left = box.x * view.zoom + view.x;
+  const top = box.y * view.zoom + view.y;
+  return (
+    left >= 0 &&
+    top >= 0 &&
+    left + box.width * view.zoom <= size.width &&
+    top + box.height * view.zoom <= size.height
+  );
+}

@@ -1,0 +1,61 @@
+/*
+ * Where cards go when others are already there: what stands, stays.
+ *
+ * While a plan streams in, reads are often known last. A step whose reads are not known waits in the first column
+ * and takes its place once, when an edge would otherwise run backwards; then it, too, stays.
+ */
+import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places, type Point } from "./geometry";
+import { layered } from "./layout";
+
+/** Places for `nodes`, in their order. `held` are the cards a person has put somewhere: they are never moved. */
+export function place(nodes: readonly Node[], before: Places, held: ReadonlySet<string> = new Set()): Places {
+  const standing = nodes.filter((node) => before.has(node.key));
+  if (standing.length === 0 && nodes.every((node) => node.access !== null)) return layered(nodes);
+
+  const places = new Map<string, Point>();
+  for (const node of standing) places.set(node.key, before.get(node.key) as Point);
+  for (const node of nodes) {
+    const at = places.get(node.key);
+    if (at !== undefined && (held.has(node.key) || !runsBackwards(node, at, places))) continue;
+    places.delete(node.key);
+    places.set(node.key, freePlace(node, places));
+  }
+  return places;
+}
+
+function sourcesOf(node: Node, places: Places): Point[] {
+  return (node.access ?? []).flatMap((source) => places.get(source) ?? []);
+}
+
+function runsBackwards(node: Node, at: Point, places: Places): boolean {
+  return sourcesOf(node, places).some((source) => source.x + WIDTH > at.x);
+}
+
+function freePlace(node: Node, places: Places): Point {
+  const sources = sourcesOf(node, places);
+  const taken = [...places.values()];
+  if (sources.length === 0) return below(firstColumn(taken), taken);
+
+  const x = Math.max(...sources.map((source) => source.x)) + WIDTH + GAP_X;
+  const y = sources.reduce((sum, source) => sum + source.y, 0) / sources.length;
+  return nearestFree({ x, y: Math.round(y) }, taken);
+}
+
+const firstColumn = (taken: readonly Point[]): number => Math.min(...taken.map((point) => point.x), Infinity);
+
+function below(column: number, taken: readonly Point[]): Point {
+  if (taken.length === 0) return { x: 0, y: 0 };
+  const inColumn = taken.filter((point) => sharesColumn(point.x, column));
+  return { x: column, y: Math.max(...inColumn.map((point) => point.y)) + HEIGHT + GAP_Y };
+}
+
+const sharesColumn = (a: number, b: number): boolean => Math.abs(a - b) < WIDTH + GAP_X / 2;
+
+/** The free place nearest to `wish` in its column, the lower one of two. */
+function nearestFree(wish: Point, taken: readonly Point[]): Point {
+  const ys = taken.filter((point) => sharesColumn(point.x, wish.x)).map((point) => point.y);
+  const isFree = (y: number): boolean => ys.every((other) => Math.abs(other - y) >= HEIGHT + GAP_Y);
+  const candidates = [wish.y, ...ys.flatMap((y) => [y + HEIGHT + GAP_Y, y - HEIGHT - GAP_Y])].filter(isFree);
+  const distance = (y: number): number => Math.abs(y - wish.y) - (y >= wish.y ? 0.5 : 0);
+  return { x: wish.x, y: candidates.reduce((best, y) => (distance(y) < distance(best) ? y : best)) };
+}

@@ -1,0 +1,159 @@
+/* The edit page: the canvas draws what the form says, and its operations are posted as the form's. */
+import { createElement } from "react";
+import "./canvas/flow.css";
+import { EMPTY, type GraphModel, type Selection } from "./canvas/model";
+import { mountCanvas } from "./canvas/mount";
+import { countsOf } from "./canvas/watching";
+import { graphOf, heirOf, indexOf, lossOf, ofTheWhole, readDocument, whyNot, type Document } from "./edit/document";
+import { addAfter, moveBy } from "./edit/edits";
+import { EditBar, type Tools } from "./edit/EditBar";
+import { EditForm } from "./edit/form";
+import { afterSettle } from "./page/htmx";
+import { keepInUrl, markOutline, selectByClick, selectByKeys, stepInUrl } from "./page/selection";
+import { Store } from "./store";
+import { readWorkers } from "./workers";
+
+const NOTICE_MS = 6_000;
+
+function edit(host: HTMLElement): void {
+  const workers = readWorkers();
+  const form = new EditForm();
+  const selected = new Store<string | null>(stepInUrl());
+  const model = new Store<GraphModel>({ ...EMPTY, selection: { step: selected.get(), edge: null } });
+  const tools = new Store<Tools>({
+    selection: model.get().selection,
+    canMoveEarlier: false,
+    canMoveLater: false,
+    question: null,
+    notice: null,
+    problems: [],
+  });
+  let doc: Document = readDocument();
+  /** A step is being added: the one that comes back new is selected, and written in. */
+  let isAdding = false;
+  let fading: ReturnType<typeof setTimeout> | undefined;
+
+  const keys = (): string[] => doc.workflow.steps.map((step) => step.key);
+
+  const choose = (selection: Selection): void => {
+    model.change({ selection });
+    selected.set(selection.step);
+    const key = selection.step;
+    tools.change({
+      selection,
+      canMoveEarlier: key !== null && selection.edge === null && moveBy(doc, key, -1) !== null,
+      canMoveLater: key !== null && selection.edge === null && moveBy(doc, key, 1) !== null,
+    });
+  };
+  const selectStep = (step: string | null): void => choose({ step, edge: null });
+
+  const read = (): void => {
+    const before = new Set(keys());
+    const was = doc;
+    doc = readDocument();
+    const graph = graphOf(doc, workers);
+    model.change(graph);
+    tools.change({ problems: ofTheWhole(doc).map((problem) => problem.message) });
+    for (const place of document.querySelectorAll("[data-counts]")) place.textContent = countsOf(graph);
+
+    const fresh = isAdding ? keys().find((key) => !before.has(key)) : undefined;
+    if (fresh !== undefined) isAdding = false;
+    choose(stillThere(fresh === undefined ? model.get().selection : { step: fresh, edge: null }, was));
+    form.show(selected.get());
+    markOutline(selected.get());
+    if (fresh !== undefined) form.focus(fresh);
+  };
+
+  /** The selection, or who comes in its place when an operation has taken it away. */
+  const stillThere = (selection: Selection, was: Document): Selection => {
+    const { step, edge } = selection;
+    const reads = edge !== null && doc.workflow.steps.some(({ key, access }) => key === edge.reader && access.includes(edge.source));
+    if (step === null || indexOf(doc, step) >= 0) return { step, edge: reads ? edge : null };
+    const heir = heirOf(was, step);
+    return { step: heir !== null && indexOf(doc, heir) >= 0 ? heir : null, edge: null };
+  };
+
+  const notice = (text: string): void => {
+    tools.change({ notice: text });
+    clearTimeout(fading);
+    fading = setTimeout(() => tools.change({ notice: null }), NOTICE_MS);
+  };
+
+  const remove = (): void => {
+    const { step, edge } = model.get().selection;
+    if (edge !== null) return form.post({ op: "deny", reader: edge.reader, source: edge.source });
+    if (step === null) return;
+    const loss = lossOf(doc, step);
+    if (loss === null) form.post({ op: "remove", key: step });
+    else tools.change({ question: { title: `Remove step ${indexOf(doc, step) + 1}?`, loss } });
+  };
+
+  const answer = (yes: boolean): void => {
+    tools.change({ question: null });
+    const { step } = model.get().selection;
+    if (yes && step !== null) form.post({ op: "remove", key: step });
+  };
+
+  const withStep = (then: (step: string) => void) => (): void => {
+    const step = selected.get();
+    if (step !== null) then(step);
+  };
+
+  const bar = createElement(EditBar, {
+    store: tools,
+    actions: {
+      add: () => {
+        isAdding = true;
+        form.post(addAfter(doc, selected.get()));
+      },
+      duplicate: withStep((key) => {
+        isAdding = true;
+        form.post({ op: "duplicate", key });
+      }),
+      remove,
+      move: (by) =>
+        withStep((key) => {
+          const move = moveBy(doc, key, by);
+          if (move !== null) form.post(move);
+        })(),
+      answer,
+    },
+  });
+
+  selected.watch(() => {
+    keepInUrl(selected.get());
+    markOutline(selected.get());
+    form.show(selected.get());
+    if (model.get().selection.step !== selected.get()) selectStep(selected.get());
+  });
+  form.onEnter((step) => {
+    if (step !== selected.get()) selectStep(step);
+  });
+  form.onResize(() => form.show(selected.get()));
+  selectByClick(selectStep);
+  selectByKeys(keys, selected);
+  afterSettle(read);
+  read();
+
+  mountCanvas(host, {
+    store: model,
+    memory: `edit ${host.dataset.code ?? ""}`,
+    children: bar,
+    actions: {
+      selectStep,
+      selectEdge: (edge) => {
+        choose({ step: edge.reader, edge });
+        host.dispatchEvent(new CustomEvent("studio:edge", { bubbles: true, detail: edge }));
+      },
+      editing: {
+        canRead: (reader, source) => whyNot(doc, reader, source) === null,
+        allow: (reader, source) => form.post({ op: "allow", reader, source }),
+        refuse: (reader, source) => notice(whyNot(doc, reader, source) ?? "This read cannot be drawn."),
+        remove,
+      },
+    },
+  });
+}
+
+const host = document.getElementById("canvas");
+if (host !== null) edit(host);

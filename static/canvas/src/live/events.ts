@@ -1,0 +1,135 @@
+/* What a run's trail says, as it comes over the socket: one sealed event each, in order. */
+
+export type Actor = { kind: "person" | "driver" | "system"; label: string };
+
+type Sealed<Verb extends string, Data, Texts = Record<string, string>> = {
+  seq: number;
+  at: string;
+  verb: Verb;
+  actor?: Actor;
+  data: Data;
+  texts: Texts;
+};
+
+export type AdoptedStep = { key: string; worker: string; access: string[] };
+export type Warning = { code: string; message: string; step: string | null };
+type OfAttempt = { step: string; attempt: number };
+type Money = string | null;
+
+export type RunEvent =
+  | Sealed<
+      "run.submitted",
+      {
+        profile: string | null;
+        planner: string;
+        pool: string[];
+        max_steps: number;
+        review: boolean;
+        parent: string | null;
+        seed: number;
+      },
+      { task?: string }
+    >
+  | Sealed<"run.claimed", { driver: string }>
+  | Sealed<"run.takenover", { driver: string; lost: string }>
+  | Sealed<"planning.started", { proposal: number; number: number; conductor: string | null }>
+  | Sealed<
+      "planning.failed",
+      { proposal: number; number: number; problems: string[]; repairs: string[]; tokens: number; cost_usd: Money },
+      { raw?: string }
+    >
+  | Sealed<
+      "planning.done",
+      {
+        proposal: number;
+        number: number;
+        repairs: string[];
+        steps: number;
+        input_tokens: number;
+        output_tokens: number;
+        cost_usd: Money;
+        duration_ms: number;
+        ttft_ms: number | null;
+      },
+      { raw?: string }
+    >
+  | Sealed<
+      "workflow.adopted",
+      { by: "planner" | "person" | "fork"; warnings: Warning[]; steps: AdoptedStep[] },
+      Record<string, string>
+    >
+  | Sealed<"step.started", OfAttempt & { number: number; worker: string; input_tokens_estimate: number | null }>
+  | Sealed<
+      "attempt.failed",
+      OfAttempt & { number: number; kind: string; retryable: boolean; retry_in_s: number | null; duration_ms: number },
+      { error?: string }
+    >
+  | Sealed<
+      "step.succeeded",
+      OfAttempt & {
+        input_tokens: number;
+        output_tokens: number;
+        estimated: boolean;
+        cost_usd: Money;
+        ttft_ms: number | null;
+        duration_ms: number;
+      },
+      { result?: string }
+    >
+  | Sealed<
+      "step.reused",
+      OfAttempt & {
+        source: { run: string; attempt: number };
+        once_cost_usd: Money;
+        output_tokens: number;
+      },
+      { result?: string }
+    >
+  | Sealed<"step.failed", OfAttempt & { kind: string }, { error?: string }>
+  | Sealed<"step.skipped", { step: string; because: string[] }>
+  | Sealed<"attempt.cut", OfAttempt & { chars: number }>
+  | Sealed<"attempt.late", OfAttempt & { output_tokens: number; cost_usd: Money }>
+  | Sealed<"attempt.lost", OfAttempt>
+  | Sealed<"run.stopped", { by: string; cutting: string[] }>
+  | Sealed<
+      "run.succeeded",
+      { rule: string; step: string; duration_ms: number; cost_usd: Money; tokens: number },
+      { answer?: string }
+    >
+  | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>
+  | Sealed<"run.held", { reason: string }>
+  | Sealed<"run.approved", Record<string, never>>
+  | Sealed<"run.forked", { child: string }>;
+
+export type Verb = RunEvent["verb"];
+
+/** A step of a plan that is still being written. Positions are those of the sender, counted from 0 or from 1. */
+export type DraftStep = {
+  position: number;
+  instruction: string | null;
+  worker: string | null;
+  access: number[] | null;
+};
+
+/** [stream, offset in code points, text] */
+export type Delta = [stream: string, offset: number, text: string];
+
+export type Frame =
+  | { t: "events"; events: RunEvent[]; head: number }
+  | { t: "deltas"; deltas: Delta[] }
+  | { t: "text"; stream: string; from: number; text: string }
+  | { t: "draft"; proposal: number; steps: DraftStep[] }
+  | { t: "closed"; reason: string };
+
+const KINDS = new Set(["events", "deltas", "text", "draft", "closed"]);
+
+/** The frame in `data`, or null when it is none we know: a newer server may say more than we understand. */
+export function readFrame(data: unknown): Frame | null {
+  if (typeof data !== "string") return null;
+  try {
+    const value = JSON.parse(data) as { t?: unknown } | null;
+    return value !== null && typeof value === "object" && KINDS.has(String(value.t)) ? (value as Frame) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,280 @@
+/*
+ * One event more: pure, so that the run as it was after any event is a fold over the events before it.
+ *
+ * Whatever an event does not touch keeps its identity, so that `before === after` tells a page what to redraw.
+ */
+import type { RunEvent } from "./events";
+import { isOver, NOTHING, type Attempt, type Planning, type RunState, type Step } from "./state";
+
+/** The run after `event`; the very same state when the event was seen before. */
+export function reduce(state: RunState, event: RunEvent): RunState {
+  if (event.seq <= state.seq) return state;
+  return { ...apply(state, event), seq: event.seq };
+}
+
+/** The run as it was after the last of `events`. */
+export function replay(events: readonly RunEvent[], from: RunState = NOTHING): RunState {
+  return events.reduce(reduce, from);
+}
+
+function apply(state: RunState, event: RunEvent): RunState {
+  switch (event.verb) {
+    case "run.submitted":
+      return {
+        ...state,
+        task: event.texts.task ?? state.task,
+        profile: event.data.profile,
+        planner: event.data.planner,
+        pool: event.data.pool,
+        parent: event.data.parent,
+        submittedAt: event.at,
+      };
+    case "run.claimed":
+      return { ...state, startedAt: state.startedAt ?? event.at };
+    case "planning.started":
+      return { ...state, status: goOn(state, "planning"), planning: [...state.planning, begun(event)] };
+    case "planning.failed":
+      return spent(changePlanning(state, event.data.proposal, { status: "failed", ...told(event.data) }), {
+        tokens: event.data.tokens,
+        cost: event.data.cost_usd,
+      });
+    case "planning.done":
+      return spent(changePlanning(state, event.data.proposal, { status: "done", ...told(event.data) }), {
+        tokens: event.data.input_tokens + event.data.output_tokens,
+        cost: event.data.cost_usd,
+      });
+    case "workflow.adopted":
+      return adopted(state, event);
+    case "step.started":
+      return { ...changeStep(state, event.data.step, (step) => started(step, event)), status: goOn(state, "running") };
+    case "attempt.failed":
+      return changeStep(state, event.data.step, (step) =>
+        changeAttempt(step, event.data.attempt, {
+          status: "failed",
+          error: event.texts.error ?? event.data.kind,
+          retryInS: event.data.retry_in_s,
+        }),
+      );
+    case "step.succeeded":
+      return succeeded(state, event);
+    case "step.reused":
+      return {
+        ...changeStep(state, event.data.step, (step) => reused(step, event)),
+        status: goOn(state, "running"),
+      };
+    case "step.failed":
+      return changeStep(state, event.data.step, (step) => ({
+        ...changeAttempt(step, event.data.attempt, { status: "failed" }),
+        status: "failed",
+        error: event.texts.error ?? event.data.kind,
+        endedAt: event.at,
+      }));
+    case "step.skipped":
+      return changeStep(state, event.data.step, (step) => ({
+        ...step,
+        status: "skipped",
+        because: event.data.because,
+        endedAt: event.at,
+      }));
+    case "attempt.cut":
+      return changeStep(state, event.data.step, (step) => ({
+        ...changeAttempt(step, event.data.attempt, { status: "cut" }),
+        status: "cancelled",
+        endedAt: step.endedAt ?? event.at,
+      }));
+    case "attempt.late":
+      return spent(
+        changeStep(state, event.data.step, (step) => ({
+          ...changeAttempt(step, event.data.attempt, { status: "late" }),
+          outputTokens: event.data.output_tokens,
+          costUsd: added(step.costUsd, event.data.cost_usd),
+        })),
+        { tokens: event.data.output_tokens, cost: event.data.cost_usd },
+      );
+    case "attempt.lost":
+      return changeStep(state, event.data.step, (step) => ({
+        ...changeAttempt(step, event.data.attempt, { status: "lost" }),
+        status: step.status === "running" ? "waiting" : step.status,
+      }));
+    case "run.held":
+      return { ...state, status: goOn(state, "held"), heldFor: event.data.reason };
+    case "run.approved":
+      return { ...state, status: goOn(state, "running"), heldFor: null };
+    case "run.forked":
+      return { ...state, children: [...state.children, event.data.child] };
+    case "run.stopped":
+      return { ...state, status: "cancelled", endedAt: event.at, steps: state.steps.map(dropped) };
+    case "run.succeeded":
+      return {
+        ...state,
+        status: "succeeded",
+        endedAt: event.at,
+        answer: event.texts.answer ?? null,
+        answerStep: event.data.step,
+      };
+    case "run.failed":
+      return { ...state, status: "failed", endedAt: event.at, error: event.texts.error ?? event.data.code };
+    default:
+      return state; // run.takenover, and whatever a newer server may tell
+  }
+}
+
+type Of<V extends RunEvent["verb"]> = Extract<RunEvent, { verb: V }>;
+
+/** An end is an end: nothing that arrives later makes a finished run live again. */
+const goOn = (state: RunState, status: RunState["status"]) => (isOver(state.status) ? state.status : status);
+
+const money = (text: string | null): number | null => (text === null ? null : Number(text));
+
+function added(sum: number | null, cost: string | null): number | null {
+  const more = money(cost);
+  return more === null ? sum : (sum ?? 0) + more;
+}
+
+function spent(state: RunState, bill: { tokens: number; cost: string | null }): RunState {
+  const cost = money(bill.cost);
+  return {
+    ...state,
+    tokens: state.tokens + bill.tokens,
+    costUsd: state.costUsd + (cost ?? 0),
+    unpriced: state.unpriced || (cost === null && bill.tokens > 0),
+  };
+}
+
+function begun(event: Of<"planning.started">): Planning {
+  return {
+    proposal: event.data.proposal,
+    number: event.data.number,
+    status: "running",
+    conductor: event.data.conductor,
+    startedAt: event.at,
+    problems: [],
+    repairs: [],
+    tokens: 0,
+    costUsd: null,
+    durationMs: null,
+  };
+}
+
+function told(data: (Of<"planning.failed"> | Of<"planning.done">)["data"]): Partial<Planning> {
+  return {
+    repairs: data.repairs,
+    problems: "problems" in data ? data.problems : [],
+    tokens: "tokens" in data ? data.tokens : data.input_tokens + data.output_tokens,
+    costUsd: money(data.cost_usd),
+    durationMs: "duration_ms" in data ? data.duration_ms : null,
+  };
+}
+
+function changePlanning(state: RunState, proposal: number, change: Partial<Planning>): RunState {
+  return {
+    ...state,
+    planning: state.planning.map((entry) => (entry.proposal === proposal ? { ...entry, ...change } : entry)),
+  };
+}
+
+function adopted(state: RunState, event: Of<"workflow.adopted">): RunState {
+  return {
+    ...state,
+    status: goOn(state, "running"),
+    adoptedBy: event.data.by,
+    warnings: event.data.warnings,
+    steps: event.data.steps.map((step, index) => ({
+      key: step.key,
+      position: index + 1,
+      instruction: event.texts[`instruction:${step.key}`] ?? "",
+      worker: step.worker,
+      access: step.access,
+      status: "waiting",
+      attempts: [],
+      startedAt: null,
+      endedAt: null,
+      inputTokens: null,
+      outputTokens: null,
+      estimated: false,
+      costUsd: null,
+      ttftMs: null,
+      durationMs: null,
+      result: null,
+      error: null,
+      because: [],
+      source: null,
+      onceCostUsd: null,
+    })),
+  };
+}
+
+function changeStep(state: RunState, key: string, change: (step: Step) => Step): RunState {
+  return { ...state, steps: state.steps.map((step) => (step.key === key ? change(step) : step)) };
+}
+
+function changeAttempt(step: Step, id: number, change: Partial<Attempt>): Step {
+  return {
+    ...step,
+    attempts: step.attempts.map((attempt) => (attempt.id === id ? { ...attempt, ...change } : attempt)),
+  };
+}
+
+function started(step: Step, event: Of<"step.started">): Step {
+  const attempt: Attempt = {
+    id: event.data.attempt,
+    number: event.data.number,
+    status: "running",
+    startedAt: event.at,
+    error: null,
+    retryInS: null,
+  };
+  return {
+    ...step,
+    status: "running",
+    worker: event.data.worker,
+    attempts: [...step.attempts, attempt],
+    startedAt: step.startedAt ?? event.at,
+    inputTokens: event.data.input_tokens_estimate,
+    estimated: true,
+  };
+}
+
+function succeeded(state: RunState, event: Of<"step.succeeded">): RunState {
+  const { data } = event;
+  const changed = changeStep(state, data.step, (step) => ({
+    ...changeAttempt(step, data.attempt, { status: "succeeded" }),
+    status: "succeeded",
+    endedAt: event.at,
+    inputTokens: data.input_tokens,
+    outputTokens: data.output_tokens,
+    estimated: data.estimated,
+    costUsd: added(step.costUsd, data.cost_usd),
+    ttftMs: data.ttft_ms,
+    durationMs: data.duration_ms,
+    result: event.texts.result ?? "",
+  }));
+  return spent(changed, { tokens: data.input_tokens + data.output_tokens, cost: data.cost_usd });
+}
+
+function reused(step: Step, event: Of<"step.reused">): Step {
+  const attempt: Attempt = {
+    id: event.data.attempt,
+    number: step.attempts.length + 1,
+    status: "reused",
+    startedAt: event.at,
+    error: null,
+    retryInS: null,
+  };
+  return {
+    ...step,
+    status: "reused",
+    attempts: [...step.attempts, attempt],
+    startedAt: event.at,
+    endedAt: event.at,
+    outputTokens: event.data.output_tokens,
+    costUsd: 0,
+    result: event.texts.result ?? "",
+    source: event.data.source,
+    onceCostUsd: money(event.data.once_cost_usd),
+  };
+}
+
+function dropped(step: Step): Step {
+  return step.status === "waiting" || step.status === "running" ? { ...step, status: "cancelled" } : step;
+}

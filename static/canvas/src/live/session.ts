@@ -1,0 +1,92 @@
+/* One viewer's view of one run: what the socket says, kept as state, texts and draft, with listeners told of changes. */
+import type { DraftStep, Frame, RunEvent } from "./events";
+import { reduce } from "./reduce";
+import { NOTHING, isOver, type RunState } from "./state";
+import { Streams } from "./streams";
+
+export type Draft = { proposal: number; steps: readonly DraftStep[] };
+
+export type Listener = {
+  /** `events` led from `before` to `after`. */
+  onEvents?(events: readonly RunEvent[], before: RunState, after: RunState): void;
+  onText?(stream: string): void;
+  onDraft?(draft: Draft | null): void;
+};
+
+type Ask = { hello(): void; fill(stream: string, from: number): void };
+
+const FILL_AGAIN_MS = 2_000;
+
+export class Session {
+  state: RunState = NOTHING;
+  draft: Draft | null = null;
+  readonly streams = new Streams();
+  private readonly listeners: Listener[] = [];
+  private readonly asked = new Map<string, number>();
+  private missing: number | null = null;
+
+  constructor(
+    private readonly ask: Ask,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  listen(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  take(frame: Frame): void {
+    switch (frame.t) {
+      case "events":
+        return this.takeEvents(frame.events);
+      case "deltas":
+        for (const [stream, offset, text] of frame.deltas) this.takeText(stream, offset, text);
+        return;
+      case "text":
+        this.asked.delete(frame.stream);
+        return this.takeText(frame.stream, frame.from, frame.text);
+      case "draft":
+        return this.setDraft({ proposal: frame.proposal, steps: frame.steps });
+    }
+  }
+
+  private takeEvents(events: readonly RunEvent[]): void {
+    const before = this.state;
+    const news = events.filter((event) => event.seq > before.seq);
+    const first = news[0];
+    if (first === undefined) return;
+    if (first.seq > before.seq + 1 && this.missing !== before.seq) {
+      // Asked once: if the answer has the same hole, there is nothing in it, and we go on.
+      this.missing = before.seq;
+      this.ask.hello();
+      return;
+    }
+    this.state = news.reduce(reduce, before);
+    for (const listener of this.listeners) listener.onEvents?.(news, before, this.state);
+    this.settleDraft(news);
+  }
+
+  private takeText(stream: string, offset: number, text: string): void {
+    const applied = this.streams.apply(stream, offset, text);
+    if (applied.kind === "grew") for (const listener of this.listeners) listener.onText?.(stream);
+    if (applied.kind === "gap") this.askFor(stream, applied.from);
+  }
+
+  private askFor(stream: string, from: number): void {
+    const now = this.now();
+    if (now - (this.asked.get(stream) ?? -Infinity) < FILL_AGAIN_MS) return;
+    this.asked.set(stream, now);
+    this.ask.fill(stream, from);
+  }
+
+  /** A draft lives until it is adopted, thrown away, or its run is over. */
+  private settleDraft(events: readonly RunEvent[]): void {
+    const settles = events.some((event) => event.verb === "workflow.adopted" || event.verb === "planning.failed");
+    if (this.draft !== null && (settles || isOver(this.state.status))) this.setDraft(null);
+  }
+
+  private setDraft(draft: Draft | null): void {
+    if (draft !== null && (this.state.steps.length > 0 || isOver(this.state.status))) return;
+    this.draft = draft;
+    for (const listener of this.listeners) listener.onDraft?.(draft);
+  }
+}

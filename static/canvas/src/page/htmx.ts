@@ -1,0 +1,30 @@
+/* The little of htmx that is used here. The page loads htmx itself; it may be late, or missing. */
+
+type Htmx = {
+  trigger(target: Element, event: string): void;
+  ajax(verb: "GET", path: string, options: { target: Element; swap: string }): Promise<void>;
+};
+
+declare global {
+  interface Window {
+    htmx?: Htmx;
+  }
+}
+
+export const htmx = (): Htmx | undefined => window.htmx;
+
+/** Call `then` whenever a part of the page has been replaced and has come to rest. Both htmx 2 and 4 are heard. */
+export function afterSettle(then: () => void): void {
+  for (const name of ["htmx:afterSettle", "htmx:after:settle", "htmx:after:swap"]) {
+    document.addEventListener(name, then);
+  }
+}
+
+/** Call `then` whenever a request made by `element` is over, well or badly. */
+export function afterRequest(element: () => Element | null, then: () => void): void {
+  for (const name of ["htmx:afterRequest", "htmx:after:request"]) {
+    document.addEventListener(name, (event) => {
+      if (event.target === element()) then();
+    });
+  }
+}

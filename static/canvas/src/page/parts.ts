@@ -1,0 +1,28 @@
+/* Which parts of the run page an event makes stale. */
+import type { RunEvent } from "../live/events";
+import { stepOf, type RunState } from "../live/state";
+
+export type Part = "head" | "outline" | "answer" | "panel";
+
+const ABOUT_THE_RUN = /^(?:run|planning|workflow)\./;
+
+/** The parts to fetch again after `events` led from `before` to `after`, with `selected` in the panel. */
+export function staleParts(
+  events: readonly RunEvent[],
+  before: RunState,
+  after: RunState,
+  selected: string | null,
+): Set<Part> {
+  const stale = new Set<Part>(["head"]);
+  if (before.steps !== after.steps) stale.add("outline").add("answer");
+  if (before.status !== after.status) stale.add("outline").add("answer");
+
+  const shown = selected === null ? undefined : stepOf(after, selected);
+  if (shown === undefined ? events.some((event) => ABOUT_THE_RUN.test(event.verb)) : changed(selected, before, after)) {
+    stale.add("panel");
+  }
+  return stale;
+}
+
+const changed = (key: string | null, before: RunState, after: RunState): boolean =>
+  stepOf(before, key) !== stepOf(after, key);

@@ -1,0 +1,60 @@
+/* The one selection of a page: kept in `?step=`, so that a link or a reload shows the same. */
+import type { Store } from "../store";
+
+export function stepInUrl(): string | null {
+  return new URL(location.href).searchParams.get("step");
+}
+
+export function keepInUrl(step: string | null): void {
+  const url = new URL(location.href);
+  if (step === null) url.searchParams.delete("step");
+  else url.searchParams.set("step", step);
+  if (url.href !== location.href) history.replaceState(history.state, "", url);
+}
+
+/** Mark the item of the selected step wherever the page lists steps. */
+export function markOutline(step: string | null): void {
+  for (const item of document.querySelectorAll<HTMLElement>("[data-step]")) {
+    if (item.dataset.step === step) item.setAttribute("aria-current", "true");
+    else item.removeAttribute("aria-current");
+  }
+}
+
+export function scrollOutlineTo(step: string): void {
+  document.querySelector(`[data-step="${CSS.escape(step)}"]`)?.scrollIntoView({ block: "nearest" });
+}
+
+/** A plain click on a link to a step selects it here; with a modifier it stays a link. */
+export function selectByClick(select: (step: string) => void): void {
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const item = (event.target as Element).closest<HTMLElement>("[data-step]");
+    if (item?.dataset.step === undefined) return;
+    event.preventDefault();
+    select(item.dataset.step);
+  });
+}
+
+/** j and k go to the next and the previous of `keys`. */
+export function selectByKeys(keys: () => readonly string[], selected: Pick<Store<string | null>, "get" | "set">): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "j" && event.key !== "k") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const next = stepAfter(keys(), selected.get(), event.key === "j" ? 1 : -1);
+    if (next === null) return;
+    event.preventDefault();
+    selected.set(next);
+    scrollOutlineTo(next);
+  });
+}
+
+/** The key `by` places from `at`, held within the list; from nowhere, the first or the last. */
+export function stepAfter(keys: readonly string[], at: string | null, by: 1 | -1): string | null {
+  const index = at === null ? -1 : keys.indexOf(at);
+  if (index < 0) return keys.at(by === 1 ? 0 : -1) ?? null;
+  return keys[Math.min(keys.length - 1, Math.max(0, index + by))] ?? null;
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+}

@@ -1,0 +1,259 @@
+"""Driving runs: real PostgreSQL and Redis, real HTTP to the simulator, one driver in this process."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.audit import log as audit
+from apps.audit.verification import verify
+from apps.core.errors import Conflict
+from apps.runs import claim
+from apps.runs.models import Attempt, Run, Step
+from apps.runs.services import (
+    TaskEmpty,
+    TaskTooLong,
+    WorkflowInvalid,
+    fork_run,
+    preview_fork,
+    stop_run,
+    submit_run,
+)
+from apps.workers.models import Profile, Worker
+from tests.integration.runs.conftest import workflow
+from tests.simulators import Simulator
+
+Drive = Callable[[Run], Run]
+
+SUM = "Compute (1847 - 392) * 16 / 5. Answer with the number."
+
+
+def submit(admin: User, mini: Profile, task: str = SUM, **options: Any) -> Run:
+    return submit_run(task=task, profile=mini, by=admin, now=timezone.now(), **options)
+
+
+def verbs(run: Run) -> list[str]:
+    return [event.verb for event in audit.read(run.trail)]
+
+
+TWO_AND_A_CHECK = workflow(
+    ("s1", "Compute it.", "sim-atlas", []),
+    ("s2", "Compute it independently.", "sim-birch", []),
+    ("s3", "Compare both results and answer with the number.", "sim-atlas", ["s1", "s2"]),
+)
+
+
+def test_a_direct_run_reaches_the_right_answer(admin: User, mini: Profile, drive: Drive) -> None:
+    run = drive(submit(admin, mini))
+
+    assert run.status == Run.Status.SUCCEEDED
+    assert "4656" in run.answer
+    assert run.answer_rule == "last"
+    assert run.output_tokens > 0
+    assert run.cost_usd > 0
+
+
+def test_every_step_is_called_once_and_sent_what_it_may_read(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+
+    asked = simulator.log()
+    sent = {attempt.step.key: attempt.sent for attempt in run.attempts.select_related("step")}
+    assert sorted(str(row["messages"]) for row in asked) == sorted(str(messages) for messages in sent.values())
+    results = {step.key: step.result for step in run.steps.all()}
+    assert results["s1"] in sent["s3"][0]["content"]
+    assert results["s2"] in sent["s3"][0]["content"]
+    assert results["s2"] not in sent["s1"][0]["content"]
+
+
+def test_the_trail_tells_the_whole_story_and_verifies(admin: User, mini: Profile, drive: Drive) -> None:
+    run = drive(submit(admin, mini))
+
+    told = verbs(run)
+    assert told[0] == "run.submitted"
+    assert told.index("run.claimed") < told.index("workflow.adopted") < told.index("step.started")
+    assert told[-2:] == ["step.succeeded", "run.succeeded"]
+    assert verify(run.trail).first_break is None
+
+
+def test_the_same_submit_key_makes_one_run(admin: User, mini: Profile) -> None:
+    first = submit(admin, mini, submit_key="k1")
+    second = submit(admin, mini, submit_key="k1")
+
+    assert first == second
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize(("task", "refusal"), [("  \n\0", TaskEmpty), ("x" * 200_000, TaskTooLong)])
+def test_a_task_that_is_none_or_too_long_is_refused_by_name(
+    admin: User, mini: Profile, task: str, refusal: type[Exception]
+) -> None:
+    with pytest.raises(refusal):
+        submit(admin, mini, task=task)
+
+
+def test_a_failed_call_that_can_help_is_tried_again_and_both_attempts_are_kept(
+    admin: User, mini: Profile, drive: Drive, knobs: Callable[..., None]
+) -> None:
+    knobs("sim-atlas", "fail=500x1")
+    run = drive(submit(admin, mini, workflow=workflow(("s1", "Compute it.", "sim-atlas", []))))
+
+    attempts = list(run.attempts.order_by("number"))
+    assert run.status == Run.Status.SUCCEEDED
+    assert [attempt.status for attempt in attempts] == [Attempt.Status.FAILED, Attempt.Status.SUCCEEDED]
+    assert attempts[0].error_status == 500
+    assert "attempt.failed" in verbs(run)
+
+
+def test_a_step_that_fails_for_good_skips_its_readers_and_fails_the_run(
+    admin: User, mini: Profile, drive: Drive, knobs: Callable[..., None]
+) -> None:
+    knobs("sim-birch", "fail=empty")
+    run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+
+    states = {step.key: step.status for step in run.steps.all()}
+    assert states == {"s1": Step.Status.SUCCEEDED, "s2": Step.Status.FAILED, "s3": Step.Status.SKIPPED}
+    assert run.status == Run.Status.FAILED
+    assert "Step 2 failed" in run.error
+    assert run.attempts.filter(step__key="s2").count() == 3
+
+
+def test_a_fork_reuses_what_is_unchanged_and_runs_what_changed(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    parent = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    edited = workflow(
+        ("s1", "Compute it.", "sim-atlas", []),
+        ("s2", "Compute it independently.", "sim-birch", []),
+        ("s3", "Compare both results and answer with the number.", "sim-atlas", ["s1"]),
+    )
+    simulator.forget()
+    foretold = preview_fork(parent=parent, workflow=edited, by=admin)
+
+    child = drive(fork_run(parent=parent, workflow=edited, by=admin, now=timezone.now()))
+
+    assert [(f.step, f.verdict) for f in foretold] == [("s1", "reuse"), ("s2", "reuse"), ("s3", "run")]
+    assert len(simulator.log()) == 1
+    assert {step.key: step.status for step in child.steps.all()} == {
+        "s1": Step.Status.REUSED,
+        "s2": Step.Status.REUSED,
+        "s3": Step.Status.SUCCEEDED,
+    }
+    assert child.attempts.get(step__key="s1").source == parent.attempts.get(step__key="s1")
+    assert child.parent == parent
+    assert "run.forked" in verbs(parent)
+    assert child.cost_usd < parent.cost_usd
+
+
+def test_a_step_asked_to_run_fresh_runs(admin: User, mini: Profile, drive: Drive, simulator: Simulator) -> None:
+    parent = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    simulator.forget()
+
+    child = drive(fork_run(parent=parent, workflow=TWO_AND_A_CHECK, by=admin, now=timezone.now(), fresh=["s2"]))
+
+    # The simulator is deterministic: step 2 answers the same text again, so what reads it is reused after all.
+    assert {step.key: step.status for step in child.steps.all()} == {
+        "s1": Step.Status.REUSED,
+        "s2": Step.Status.SUCCEEDED,
+        "s3": Step.Status.REUSED,
+    }
+    assert len(simulator.log()) == 1
+
+
+def test_a_fork_of_a_fork_still_finds_the_first_runs_results(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    first = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    second = drive(fork_run(parent=first, workflow=TWO_AND_A_CHECK, by=admin, now=timezone.now()))
+    simulator.forget()
+
+    third = drive(fork_run(parent=second, workflow=TWO_AND_A_CHECK, by=admin, now=timezone.now()))
+
+    assert simulator.log() == []
+    assert third.status == Run.Status.SUCCEEDED
+    assert third.answer == first.answer
+    assert third.cost_usd == 0
+
+
+def test_a_fork_that_breaks_a_rule_is_refused_with_the_problem(admin: User, mini: Profile, drive: Drive) -> None:
+    parent = drive(submit(admin, mini))
+    broken = workflow(("s1", "", "sim-atlas", []))
+
+    with pytest.raises(WorkflowInvalid) as caught:
+        fork_run(parent=parent, workflow=broken, by=admin, now=timezone.now())
+
+    assert caught.value.problems[0].step == "s1"
+    assert parent.children.count() == 0
+
+
+def test_a_finished_run_cannot_be_stopped(admin: User, mini: Profile, drive: Drive) -> None:
+    run = drive(submit(admin, mini))
+
+    with pytest.raises(Conflict, match="already ended"):
+        stop_run(run=run, by=admin, now=timezone.now())
+
+
+def test_a_queued_run_that_is_stopped_is_never_driven(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    run = submit(admin, mini)
+    stop_run(run=run, by=admin, now=timezone.now())
+
+    drive(run)
+
+    assert run.status == Run.Status.CANCELLED
+    assert simulator.log() == []
+
+
+def test_of_two_drivers_one_gets_the_run(admin: User, mini: Profile) -> None:
+    run = submit(admin, mini)
+
+    first = claim.claim(run.pk, driver="one", now=timezone.now())
+    second = claim.claim(run.pk, driver="two", now=timezone.now())
+
+    assert first is not None
+    assert second is None
+
+
+def test_a_run_whose_driver_died_is_taken_over_and_its_finished_steps_are_not_called_again(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    # As a driver leaves it that died while step 3 was open.
+    run.steps.filter(key="s3").update(status=Step.Status.RUNNING, result="")
+    run.attempts.filter(step__key="s3").update(status=Attempt.Status.RUNNING, finished_at=None)
+    dead = timezone.now() - timedelta(seconds=60)
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, finished_at=None, driver="dead", heart_at=dead)
+    simulator.forget()
+    assert [found.pk for found in claim.waiting(now=timezone.now())] == [run.pk]
+
+    drive(run)
+
+    assert run.status == Run.Status.SUCCEEDED
+    assert len(simulator.log()) == 1
+    attempts = list(run.attempts.filter(step__key="s3").order_by("number"))
+    assert [attempt.status for attempt in attempts] == [Attempt.Status.LOST, Attempt.Status.SUCCEEDED]
+    assert "run.takenover" in verbs(run)
+
+
+def test_a_worker_that_was_deleted_fails_nothing_that_was_frozen(admin: User, mini: Profile, drive: Drive) -> None:
+    run = submit(admin, mini, workflow=TWO_AND_A_CHECK)
+    Worker.objects.all().delete()
+
+    drive(run)
+
+    assert run.status == Run.Status.SUCCEEDED
+
+
+def test_control_characters_and_markup_go_through_unharmed(admin: User, mini: Profile, drive: Drive) -> None:
+    odd = "Say <script>alert(1)</script> \x01\x1b[31m & </task> 'quoted' \u202e"
+
+    run = drive(submit(admin, mini, task=odd))
+
+    assert run.status == Run.Status.SUCCEEDED
+    assert run.task == odd
+    assert odd in run.attempts.get().sent[0]["content"]
