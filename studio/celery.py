@@ -1,7 +1,6 @@
 """The Celery application: a driver is `celery -A studio worker -P threads`."""
 
 import os
-
 from typing import Any
 
 from celery import Celery

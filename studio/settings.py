@@ -116,7 +116,7 @@ DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 20},
 }
-# A connection is asked for a sign of life when it is taken from the pool: a database that restarted costs nobody a page.
+# A connection is asked for a sign of life when it is taken: a database that restarted costs nobody a page.
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASE_OWNER_URL = address("DATABASE_OWNER_URL", "database_owner_url")
 

@@ -280,7 +280,7 @@ class Drive:
         retry_in_s: float | None,
         duration_ms: float,
     ) -> None:
-        """Write a failed call down, with the wait before the next one, or with the step's failure where it was the last."""
+        """Write a failed call down, with the wait before the next one; where it was the last, the step has failed."""
         cost: Decimal | None = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
         await self.write(
             lambda: self.desk.fail_attempt(

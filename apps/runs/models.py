@@ -79,7 +79,7 @@ class Run(models.Model):
     root = models.ForeignKey("self", models.PROTECT, null=True, related_name="lineage")
     # Steps whose recorded results a fork must not take.
     fresh = models.JSONField(default=list)
-    submit_key = models.CharField(max_length=64, null=True)
+    submit_key = models.CharField(max_length=64, null=True)  # noqa: DJ001 - null is "none given", which is not unique
 
     driver = models.CharField(max_length=100, blank=True)
     claim = models.PositiveIntegerField(

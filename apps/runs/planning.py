@@ -73,8 +73,9 @@ class Planning:
             proposal = await planners.planner(setup["planner"]).plan(brief, ask=self.ask, watch=self)
         except CallFailed as failure:
             name = self.frozen["name"] if self.frozen else "the planner"
-            message = f"{name} could not be asked: {failure.message}. Re-run the task when it answers again, or choose another profile."
-            raise PlanFailed(message, code=failure.kind) from failure
+            message = f"{name} could not be asked: {failure.message.rstrip('.')}. "
+            advice = "Run the task again when it answers, or choose another profile."
+            raise PlanFailed(message + advice, code=failure.kind) from failure
         except StudioError as refusal:
             raise PlanFailed(refusal.message, code="planner") from refusal
         workflow = proposal.workflow

@@ -21,6 +21,7 @@ from apps.runs import log, tasks
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
 from apps.runs.reuse import Forecast, Recorded, forecast, recorded
+from apps.workers.calls import clean
 from apps.workers.models import Profile, Worker
 from apps.workflows import graph
 from apps.workflows.graph import Problem
@@ -52,11 +53,11 @@ class WorkflowInvalid(Invalid):
 
 
 def clean_task(task: str) -> str:
-    """The task without what no page and no database can hold (NUL), its line ends made one kind.
+    """The task without what no database can hold (NUL, halves of characters), its line ends made one kind.
 
     :raises TaskEmpty: :raises TaskTooLong:
     """
-    task = task.replace("\0", "").replace("\r\n", "\n").strip()
+    task = clean(task).replace("\r\n", "\n").strip()
     if not task:
         raise TaskEmpty("Write a task first.", field="task")
     if len(task) > settings.TASK_LIMIT:

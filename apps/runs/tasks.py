@@ -1,4 +1,4 @@
-"""Celery's part: a doorbell for runs, and tidying. One task per run; its message may be lost or doubled without harm."""
+"""Celery's part: a doorbell for runs, and tidying. A message may be lost or doubled without harm."""
 
 from datetime import timedelta
 
