@@ -1,0 +1,125 @@
+# make run      the studio on this machine; options through ARGS: make run ARGS="--port 9000 --no-simulator"
+# make test     every check and every test
+# make help     the rest
+
+PYTHON ?=
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test lint format lock frontend clean bench install unit integration functional acceptance
+
+VENV := .venv
+BIN := $(VENV)/bin
+CANVAS := static/canvas
+SOURCES := $(shell find $(CANVAS) -name node_modules -prune -o -type f -print 2>/dev/null)
+PYTEST := $(BIN)/python -m pytest
+# A system Node that is new enough comes from PATH; otherwise the one that requirements-node.lock put into the
+# environment is found first.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix $(CANVAS)
+
+help:
+	@echo "make run         start the studio (ARGS=\"--port 9000\" passes options on)"
+	@echo "make test        format, lint, types, imports, front end, all tests"
+	@echo "make lint        the checks alone"
+	@echo "make format      rewrite the sources in the house style"
+	@echo "make frontend    build static/dist"
+	@echo "make bench       the benchmarks"
+	@echo "make lock        compile the lock files anew"
+	@echo "make clean       remove what make made; data/ stays"
+
+run: $(VENV)/.installed frontend
+	@exec $(BIN)/python manage.py up $(ARGS)
+
+# --- the environment: made once, installed again when a lock changes ---------------------------------------------
+
+$(BIN)/python:
+	@for python in $(PYTHON) python3.11 python3.12 python3.13 python3 python; do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        echo "Making the environment $(VENV) with $$python …"; \
+	        "$$python" -m venv $(VENV) && exit 0; \
+	        rm -rf $(VENV); \
+	        echo "$$python could not make a virtual environment; on Debian install python3-venv." >&2; \
+	        exit 1; \
+	    fi; \
+	done; \
+	echo "Conductor Studio needs Python 3.11 or newer, and none was found. Install it, or name one: make run PYTHON=/path/to/python3.11" >&2; \
+	exit 1
+
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
+$(VENV)/.installed: requirements.lock | $(BIN)/python
+	@echo "Installing what requirements.lock lists …"
+	@$(INSTALL) -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	@echo "Installing what requirements-dev.lock lists …"
+	@$(INSTALL) -r requirements-dev.lock
+	@touch $@
+
+install: $(VENV)/.installed-dev
+
+# --- the front end -----------------------------------------------------------------------------------------------
+
+NODE_SERVES := const [a, b] = process.versions.node.split(".").map(Number); \
+    process.exit(a > 22 || (a == 22 && b >= 12) || (a == 20 && b >= 19) ? 0 : 1)
+
+$(VENV)/.node: requirements-node.lock $(VENV)/.installed
+	@if command -v npm >/dev/null && node -e '$(NODE_SERVES)' 2>/dev/null; then :; else \
+	    echo "No Node 20.19 or newer: installing one into $(VENV) …"; \
+	    $(INSTALL) -r requirements-node.lock; \
+	fi
+	@touch $@
+
+$(CANVAS)/node_modules/.installed: $(CANVAS)/package-lock.json $(VENV)/.node
+	@echo "Installing the front end's packages …"
+	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+static/dist/.built: $(SOURCES) $(CANVAS)/node_modules/.installed
+	@echo "Building the front end …"
+	@$(NPM) run --silent build
+	@touch $@
+
+frontend: static/dist/.built
+
+# --- checks and tests --------------------------------------------------------------------------------------------
+
+lint: $(VENV)/.installed-dev $(CANVAS)/node_modules/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict .
+	$(BIN)/lint-imports
+	$(NPM) run check
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: lint frontend
+	$(NPM) test
+	$(PYTEST) tests/unit
+	$(PYTEST) tests/integration
+	$(PYTEST) tests/functional
+	$(PYTEST) tests/acceptance
+
+unit integration functional acceptance: $(VENV)/.installed-dev frontend
+	$(PYTEST) tests/$@
+
+bench: $(VENV)/.installed-dev frontend
+	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+# --- upkeep ------------------------------------------------------------------------------------------------------
+
+# The locks hold names, versions and hashes, and no address: they serve wherever packages come from.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+lock: $(VENV)/.installed-dev
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) requirements-node.in -o requirements-node.lock
+
+clean:
+	rm -rf $(VENV) $(CANVAS)/node_modules static/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './data/*' -prune -exec rm -rf {} +
