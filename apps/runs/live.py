@@ -118,11 +118,14 @@ class Typist:
                 logger.warning("live text waits for Redis", error=str(error))
                 await asyncio.sleep(SLOWEST_S)
                 self._something.set()
+            except Exception:
+                logger.exception("a frame was lost to a fault of ours")  # one run's fault must not silence the others
 
     async def _flush(self) -> None:
         dirty, self._dirty = sorted(self._dirty), set()
         drafts, self._drafts = self._drafts, {}
         bells, self._bells = self._bells, {}
+        closing = {stream for stream in dirty if self._texts[stream].closing}
         offsets = {stream: self._texts[stream].sent for stream in dirty}
         pieces = {stream: self._texts[stream].take() for stream in dirty}
         try:
@@ -139,8 +142,9 @@ class Typist:
             text = self._texts[stream]
             if piece:
                 frames.setdefault(text.code, []).append([stream, offsets[stream], piece])
-            if text.closing and not text.unsent:
+            if stream in closing:  # one that was closed while this flush waited is closed by the next
                 del self._texts[stream]
+                self._dirty.discard(stream)
         for code, deltas in frames.items():
             await self._send(group_of(code), {"type": "run.deltas", "deltas": deltas})
         for code, (proposal, steps) in drafts.items():

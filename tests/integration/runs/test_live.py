@@ -137,3 +137,18 @@ async def test_many_bells_at_once_ring_once(redis_url: str) -> None:
         await settle()
 
     assert layer.sent == [("run.abc", {"type": "run.bell"})]
+
+
+async def test_a_text_closed_while_it_is_being_sent_does_not_silence_the_others(redis_url: str) -> None:
+    async with typing(redis_url) as (typist, layer, client):
+        for number in range(200):
+            stream = f"a{number}"
+            typist.say(code="abc", stream=stream, piece="text")
+            await asyncio.sleep(0.001)
+            typist.close(stream)
+        typist.say(code="abc", stream="last", piece="still heard")
+        await settle()
+
+        assert await text_so_far(client, "last") == "still heard"
+        assert await text_so_far(client, "a7") == "text"
+    assert all(layer.deltas(f"a{number}") == [(0, "text")] for number in range(200))
