@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from importlib import import_module
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -166,7 +165,10 @@ def import_litellm() -> Any:
     # Without these, importing it fetches a price map over the network and reads a .env file from the working directory.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
-    litellm: Any = import_module("litellm")
+    # It takes a hundred like pieces for a model gone mad, and a reply with a long ruler or table in it has them.
+    os.environ["REPEATED_STREAMING_CHUNK_LIMIT"] = str(sys.maxsize)
+    import litellm
+
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     return litellm

@@ -89,6 +89,16 @@ class TestAReply:
         assert row["messages"] == QUESTION
         assert row["params"] == {"temperature": 0.2, "seed": 7}
 
+    async def test_is_never_asked_for_with_a_key_that_lies_in_the_environment(
+        self, monkeypatch: pytest.MonkeyPatch, gateway: Gateway, endpoint_at: At, odd: OddServer
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-somebody-elses")
+        odd.pieces = [said("Hi", finish="stop"), LAST_WORD]
+
+        await gateway.stream(endpoint_at(odd.base_url, api_key=""), QUESTION, on_delta=unheard)
+
+        assert "sk-somebody-elses" not in odd.requests[0][0]
+
     async def test_is_one_of_many_at_a_time(self, gateway: Gateway, endpoint_at: At, simulator: Simulator) -> None:
         endpoints = [endpoint_at(simulator.base_url, f"{QUICK},seed={seed}") for seed in range(30)]
         heard: list[list[str]] = [[] for _ in endpoints]
@@ -107,6 +117,13 @@ class TestAReply:
 
         assert completion.text == "".join(heard) == "sky blue"
         assert not any("\0" in piece or piece == "" for piece in heard)
+
+    async def test_may_say_the_same_thing_over_and_over(
+        self, gateway: Gateway, endpoint_at: At, odd: OddServer
+    ) -> None:
+        odd.pieces = [*[said("-----")] * 150, said(finish="stop"), LAST_WORD]
+
+        assert (await gateway.stream(endpoint_at(odd.base_url), QUESTION, on_delta=unheard)).text == "-----" * 150
 
     async def test_is_estimated_where_the_provider_does_not_count(
         self, gateway: Gateway, endpoint_at: At, odd: OddServer
