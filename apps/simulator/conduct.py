@@ -114,11 +114,15 @@ def _as_json(plan: Plan, schema: Mapping[str, Any]) -> str:
 
 def _field(plan: Plan, name: str, of: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     items = _resolved(of.get("items", {}), schema)
-    if items.get("properties"):
-        return [{key: _of_step(plan, key, at) for key in items["properties"]} for at in range(len(plan.models))]
-    if re.search(r"thinking|reason|rationale|thought|analysis", name, re.I):
+    steps = range(len(plan.models))
+    if properties := items.get("properties"):
+        return [{key: _of_step(plan, key, one, at) for key, one in properties.items()} for at in steps]
+    if _THINKING.search(name):
         return plan.thinking
-    return [_of_step(plan, name, at) for at in range(len(plan.models))]
+    return [_of_step(plan, name, items, at) for at in steps]
+
+
+_THINKING = re.compile(r"thinking|reason|rationale|thought|analysis", re.I)
 
 
 def _resolved(items: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -128,9 +132,11 @@ def _resolved(items: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[st
     return found if isinstance(found, dict) else {}
 
 
-def _of_step(plan: Plan, name: str, at: int) -> Any:
+def _of_step(plan: Plan, name: str, of: Mapping[str, Any], at: int) -> Any:
+    """One element of a step; a worker is called as the schema lists the workers, else by its number."""
     if re.search(r"model|worker", name, re.I):
-        return plan.models[at]
+        number, names = plan.models[at], of.get("enum", ())
+        return names[number] if number < len(names) else number
     if re.search(r"access|read", name, re.I):
         return list(plan.reads[at])
     return plan.subtasks[at]

@@ -56,8 +56,8 @@ def _review(task: str, limit: int, choices: Choices) -> Outline | None:
     )
     reviews = choices.pick(((by_line, by_input), (by_input, by_line), (by_line, by_input, by_use)))
     last = Draft(
-        f"Merge the reviews of {about} into one list of defects without doubles, {sorting}; drop what the code does not "
-        "bear out" + choices.pick((".", ", and say for each how to mend it.")),
+        f"Merge the reviews of {about} into one list of defects without doubles, {sorting}; drop what the code does "
+        "not bear out" + choices.pick((".", ", and say for each how to mend it.")),
         everything_before(len(reviews)),
     )
     because = f"Two people see more defects in {about} than one: independent reviews, then one list."
@@ -69,7 +69,7 @@ def _places(code: str) -> Iterator[str]:
     if re.search(r"\b(?:for|while)\b", code):
         loop = re.search(r"range\([^\n]*?\)(?=\s*:)|while [^\n:]*", code)
         yield f"the bounds of the loop ({loop[0]})" if loop else "the bounds of the loop"
-    if division := re.search(r"[\w)\]]+ ?/ ?[\w(.\[]+(?:\([^()\n]*\))?", code):
+    if division := re.search(r"[\w)\]]+ ?/ ?[\w.]+(?:\([^()\n]*\))?", code):
         yield f"the division {division[0].strip()}"
     if re.search(r"\bif\b", code):
         yield "its conditions and what they leave out"
@@ -101,12 +101,16 @@ def _code(task: str, limit: int, choices: Choices) -> Outline | None:
     )
     implement = Draft(f"Implement {about}{lang} after the plan, so that it {does}.", (0,))
     alone = f"Implement {about}{lang}: it {does}{extra}."
-    verify = f"Verify the implementation of {bare} on the smallest, a usual and the most awkward input; return it corrected{extra}."
+    verify = (
+        f"Verify the implementation of {bare} on the smallest, a usual and the most awkward input; "
+        f"return it corrected{extra}."
+    )
 
-    if choices.pick((0, 1, 2)) == 0:
+    shape = choices.pick((0, 1, 2))
+    if shape == 0:
         drafts: tuple[Draft, ...] = (plan, implement, Draft(verify, choices.pick(((1,), (0, 1)))))
-        because = f"{bare.capitalize() if bare == about else bare} has edge cases: plan them, implement, then verify."
-    elif choices.pick((0, 1)) == 0:
+        because = f"{bare} has edge cases: plan them, implement, then verify."
+    elif shape == 1:
         tests = Draft(
             f"Write the inputs and expected outputs that show whether {bare} really {does}.", (0,), needed=False
         )
@@ -115,7 +119,10 @@ def _code(task: str, limit: int, choices: Choices) -> Outline | None:
     else:
         one = Draft(f"Implement {about}{lang} in the most direct way: it {does}.")
         two = Draft(f"Implement {about}{lang} with the best complexity you can reach: it {does}.")
-        pick = f"Verify both implementations of {bare} on the same awkward inputs, keep the better one; return it corrected{extra}."
+        pick = (
+            f"Verify both implementations of {bare} on the same awkward inputs and keep the better one; "
+            f"return it corrected{extra}."
+        )
         drafts = (one, two, Draft(pick, (0, 1)))
         because = f"Two independent implementations of {bare}, then one model verifies both and keeps the better."
     return Outline(because, drafts, alone)
@@ -265,7 +272,10 @@ def _planning(task: str, limit: int, choices: Choices) -> Outline | None:
     cost = Draft(
         f"Cost every item of {thing}: quantity, unit price and amount in a table, and the sum against {money[0]}.", (0,)
     )
-    verify = f"Verify that the cost table adds up and stays within {money[0]}; correct it, and return the plan with {wanted}."
+    verify = (
+        f"Verify that the cost table adds up and stays within {money[0]}; correct it, "
+        f"and return the plan with {wanted}."
+    )
     if choices.pick((False, True)):
         other = Draft(
             f"Plan {thing} in a cheaper way: what can be left out or done by train, and what it saves.", needed=False

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Draft:
-    """A step to be: `reads` are positions of earlier drafts; one that is not `needed` goes first when space is short."""
+    """A step to be. `reads` are positions of earlier drafts; what is not `needed` goes first when space is short."""
 
     instruction: str
     reads: tuple[int, ...] = ()

@@ -15,24 +15,28 @@ Texts = tuple[tuple[str, str], ...]  # role and text of every message
 
 DEFAULT_STEPS = 5
 
-_OPENING = re.compile(r"<([A-Za-z][A-Za-z_]*(?:-[A-Za-z_]+)*)(-[0-9a-f]{6,}|-?\d+)?(\s[^<>]{0,200})?>")
+_OPENING = re.compile(r"<(?P<tag>[A-Za-z][\w-]{0,60})(?P<attributes>\s[^<>]{0,200})?>")
+_MARK = re.compile(r"-[0-9a-f]{8}$|[-_]?\d+$")  # what makes a tag unlike any in the text between
 _STEP_NUMBER = re.compile(r"\bstep\W{0,2}(\d+)\b", re.I)
 
 _TASKS = {"task", "overall-task", "overall_task", "question", "user-question", "problem", "user-task", "query"}
 _SUBTASKS = {"subtask", "instruction", "step-subtask", "step-instruction"}
 _ASSIGNED = {"assigned-subtask", "assigned_subtask", "your-subtask", "your_subtask", "assigned-task", "assignment"}
 _RESULTS = {"response", "result", "answer", "output", "step-response", "step-result"}
+_POOLS = {"models", "workers", "pool"}
 _EXAMPLES = {"example", "examples", "worked-example", "worked-examples", "worked_examples"}
 
 
 @dataclass(frozen=True)
 class Element:
-    """A text between tags, and the words since the element before it."""
+    """A text between tags, the words since the element before it, and where in the prompt it stands."""
 
     name: str
     text: str
     before: str
     attributes: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -66,15 +70,21 @@ def elements(text: str) -> Iterator[Element]:
     """The outermost elements of the text, in order. A tag that is never closed is plain text."""
     at = end_of_last = 0
     while opening := _OPENING.search(text, at):
-        tag = opening[1] + (opening[2] or "")
+        tag = opening["tag"]
         end = text.find(f"</{tag}>", opening.end())
         if end < 0:
             at = opening.end()
             continue
-        inside = text[opening.end() : end].removeprefix("\n").removesuffix("\n")
-        before = text[end_of_last : opening.start()]
-        yield Element(opening[1].lower(), inside, before, f"{opening[2] or ''} {opening[3] or ''}")
-        at = end_of_last = end + len(tag) + 3
+        at = end + len(tag) + 3
+        yield Element(
+            name=_MARK.sub("", tag).lower(),
+            text=text[opening.end() : end].removeprefix("\n").removesuffix("\n"),
+            before=text[end_of_last : opening.start()],
+            attributes=f"{tag} {opening['attributes'] or ''}",
+            start=opening.start(),
+            end=at,
+        )
+        end_of_last = at
 
 
 def user_text(texts: Texts) -> str:
@@ -124,7 +134,7 @@ def _reads(found: Sequence[Element]) -> Iterator[Read]:
 
 
 def _label(element: Element, position: int) -> str:
-    match = _STEP_NUMBER.search(element.before) or re.search(r"(\d+)", element.attributes[:40])
+    match = _STEP_NUMBER.search(element.before) or re.search(r"\bstep\D{0,12}(\d+)\b", element.attributes[:60], re.I)
     return f"Step {match[1]}" if match and len(match[1]) < 4 else f"Step {position + 1}"
 
 
@@ -140,16 +150,20 @@ def read_brief(texts: Texts) -> Brief:
     """The question, the step limit and the models that a conductor is given; the worked examples are left aside."""
     text = "\n\n".join(text for role, text in texts if role in ("user", "system", "developer"))
     found = list(elements(text))
-    ours = [element for element in found if element.name in _TASKS]
-    examples = [element.text for element in found if element.name in _EXAMPLES]
-    question = ours[-1].text if ours else _question_by_heading(_without(text, examples))
-    rules = _without(text, [*examples, *(element.text for element in ours)])
-    return Brief(question=question.strip(), max_steps=_max_steps(rules), models=_models(rules, found))
+    pool = next((element for element in reversed(found) if element.name in _POOLS), None)
+    asked = [element for element in found if element.name in _TASKS]
+    before_pool = [element for element in asked if pool and element.start < pool.start]
+    ours = (before_pool or asked)[-1:]  # an earlier one could be an example's, a later one quoted from an old reply
+    examples = [element for element in found if element.name in _EXAMPLES]
+    rules = _without(text, [*examples, *ours])
+    question = ours[0].text if ours else _question_by_heading(rules)
+    models = _models(pool.text if pool else rules, rules)
+    return Brief(question=question.strip(), max_steps=_max_steps(rules), models=models)
 
 
-def _without(text: str, pieces: Sequence[str]) -> str:
-    for piece in pieces:
-        text = text.replace(piece, "\n", 1)
+def _without(text: str, parts: Sequence[Element]) -> str:
+    for element in sorted(parts, key=lambda element: element.start, reverse=True):
+        text = f"{text[: element.start]}\n{text[element.end :]}"
     return text
 
 
@@ -170,8 +184,9 @@ def _question_by_heading(text: str) -> str:
 
 def _max_steps(rules: str) -> int:
     amount = r"(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
+    most = r"(?:at most|up to|no more than|maximum(?: of)?|limit(?: of)?)"
     for pattern in (
-        rf"(?:at most|up to|no more than|maximum(?: of)?|limit(?: of)?|fewer than or equal to)\s+{amount}\s+(?:\w+\s+)?steps?",
+        rf"{most}\s+{amount}\s+(?:\w+\s+)?steps?",
         rf"{amount}\s+steps?\s+(?:at most|or fewer|maximum)",
         rf"steps?\b[^.\n\d]{{0,40}}(?:at most|limit|maximum|up to)[^.\n\d]{{0,20}}?{amount}\b",
         rf"(?:maximum|max|limit)[^.\n\d]{{0,40}}steps?[^.\n\d]{{0,10}}{amount}\b",
@@ -184,8 +199,7 @@ def _max_steps(rules: str) -> int:
     return DEFAULT_STEPS
 
 
-def _models(rules: str, found: Sequence[Element]) -> tuple[str, ...]:
-    listed = next((element.text for element in reversed(found) if element.name in ("models", "workers", "pool")), rules)
+def _models(listed: str, rules: str) -> tuple[str, ...]:
     lines = dict(re.findall(r"^\W{0,6}Model (\d{1,3})\b[*`]*[:.)\s—–-]*(.*)$", listed, re.M))
     numbers = {int(number) for number in re.findall(r"\bModel (\d{1,3})\b", listed)}
     count = max(numbers) + 1 if numbers else _counted(rules)

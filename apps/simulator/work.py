@@ -18,12 +18,13 @@ _CHECKS = re.compile(
     re.I,
 )
 _WHOLE = re.compile(r"\b(?:final|overall|aggregate|combine|compare|reconcile|synthesi\w+|decide|settle)\b", re.I)
-_PLANS = re.compile(r"^\W*(?:plan|outline|list the steps|write down|set out how|devise|describe how)\b", re.I)
+_PLANS = re.compile(r"^\W*(?:plan|outline|list the steps|set out how|devise|describe how)\b", re.I)
 
 _OPENINGS = {
     "answer": ("Working it out:", "Step by step:", "Here is the working:", "Let me work through it:"),
     "check": ("I did it again from the start:", "Recomputed without looking at the result:", "Checked line by line:"),
 }
+_READING = {"answer": "Beside what I was given to read:", "check": "What I was given to read:"}
 
 
 @dataclass(frozen=True)
@@ -40,28 +41,38 @@ class Finding:
 def work(model: Model, assignment: Assignment, *, seed: int, response_format: str = "") -> Reply:
     """The reply of `model`; seeded, so that the same prompt is answered alike."""
     rng = Random(f"{model.id} {seed} {assignment}")
-    finding = aim(assignment.task, assignment.instruction)
-    if finding is None:
-        finding = _majority(assignment)
+    problem = solve(assignment.task) if assignment.task else None
+    if problem and _is_groundwork(problem, assignment):
+        return _as_json(_groundwork(problem), "", response_format)
+    finding = aim(assignment.task, assignment.instruction) or _majority(assignment)
     if finding is None:
         return _as_json(excuse(model, assignment, rng), "", response_format)
     is_right = rng.random() < model.skill_in(finding.family)
-    is_plan = bool(_PLANS.search(assignment.instruction)) and not assignment.reads
-    if is_plan and (problem := solve(assignment.task)):
-        return _plan(problem, rng)
     answer, working = (finding.answer, finding.working) if is_right else _mistaken(finding, assignment, rng)
+    return _as_json(_told(assignment, answer, working, finding.fence, rng), answer, response_format)
+
+
+def _told(assignment: Assignment, answer: str, working: Sequence[str], fence: str, rng: Random) -> Reply:
+    """The working, what was read held against it, and the answer on a line of its own."""
     verdicts = list(_verdicts(assignment, answer))
     mode = "check" if verdicts and _CHECKS.search(assignment.instruction) else "answer"
-    lines = [_OPENINGS[mode][rng.randrange(len(_OPENINGS[mode]))], "", *_bulleted(working)]
+    lines = [_OPENINGS[mode][rng.randrange(len(_OPENINGS[mode]))], "", *(f"- {line}" for line in working)]
     if verdicts:
-        lines += [
-            "",
-            "What I was given to read:" if mode == "check" else "Beside what I was given to read:",
-            "",
-            *verdicts,
-        ]
-    reply = Reply(body="\n".join(lines), closing=_closing(answer, finding.fence))
-    return _as_json(reply, answer, response_format)
+        lines += ["", _READING[mode], "", *verdicts]
+    return Reply(body="\n".join(lines), closing=f"\n\n```{fence}\n{answer}\n```" if fence else f"\n\nAnswer: {answer}")
+
+
+def _is_groundwork(problem: Problem, assignment: Assignment) -> bool:
+    """Whether the subtask only prepares the solution: a plan, or the way our own conductor begins such a task."""
+    is_plan = bool(_PLANS.search(assignment.instruction)) and not assignment.reads
+    return is_plan or assignment.instruction.startswith(problem.method)
+
+
+def _groundwork(problem: Problem) -> Reply:
+    steps = [*(part.instruction for part in problem.parts), problem.ask, problem.check]
+    lines = ["What there is to start from:", "", *(f"- {line}" for line in problem.working[:-1] or (problem.method,))]
+    lines += ["", "What remains to be done:", "", *(f"{number}. {step}" for number, step in enumerate(steps, 1))]
+    return Reply(body="\n".join(lines), closing="\n\nI was asked for the ground only, so I give no result.")
 
 
 def aim(task: str, instruction: str) -> Finding | None:
@@ -81,7 +92,12 @@ def _is_whole(instruction: str) -> bool:
 
 
 def _named(problem: Problem, instruction: str) -> list[Part]:
-    return [part for part in problem.parts if re.search(rf"(?<!\w){re.escape(part.cue)}", instruction, re.I)]
+    """The parts that the instruction speaks of: `6.3 miles` is about `6.3 mile`, `2 * 3 * 4` is not about `2 * 3`."""
+    return [
+        part
+        for part in problem.parts
+        if re.search(rf"(?<!\w){re.escape(part.cue)}(?!\w\w|\d|\s*[*/^+])", instruction, re.I)
+    ]
 
 
 def _parts(problem: Problem, parts: Sequence[Part]) -> Finding:
@@ -117,12 +133,6 @@ def _mistaken(finding: Finding, assignment: Assignment, rng: Random) -> tuple[st
     wrong = finding.wrong[rng.randrange(len(finding.wrong))]
     kept = tuple(line for line in finding.working[:-1] if finding.answer not in line)
     return wrong, (*kept, f"so I get {wrong}" if "\n" not in wrong else "so I get this")
-
-
-def _plan(problem: Problem, rng: Random) -> Reply:
-    steps = [problem.method, *(part.instruction for part in problem.parts), problem.check]
-    lines = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
-    return Reply(body="\n".join([_OPENINGS["answer"][rng.randrange(2)].replace("working", "plan"), "", *lines]))
 
 
 def _verdicts(assignment: Assignment, answer: str) -> Iterator[str]:
@@ -164,14 +174,6 @@ def _normal(text: str) -> str:
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:79] + "…"
-
-
-def _bulleted(working: Sequence[str]) -> list[str]:
-    return [f"- {line}" for line in working]
-
-
-def _closing(answer: str, fence: str) -> str:
-    return f"\n\n```{fence}\n{answer}\n```" if fence else f"\n\nAnswer: {answer}"
 
 
 def _as_json(reply: Reply, answer: str, response_format: str) -> Reply:

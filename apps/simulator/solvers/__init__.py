@@ -2,13 +2,43 @@
 
 from functools import lru_cache
 
-from apps.simulator.solvers import arithmetic, countdown, dates, products, units
+from apps.simulator.solvers import (
+    arithmetic,
+    capacity,
+    countdown,
+    dates,
+    extraction,
+    facts,
+    lists,
+    logic,
+    passage,
+    prices,
+    products,
+    tables,
+    units,
+    words,
+)
 from apps.simulator.solvers.problem import Part, Problem
 
 LONGEST = 20_000  # characters; a longer text is no puzzle of ours
 
 # from the most particular to the most general: the sum that is merely mentioned comes last
-FAMILIES = (countdown, dates, units, products, arithmetic)
+FAMILIES = (
+    extraction,
+    passage,
+    countdown,
+    logic,
+    tables,
+    prices,
+    capacity,
+    words,
+    dates,
+    units,
+    products,
+    lists,
+    facts,
+    arithmetic,
+)
 
 
 @lru_cache(maxsize=2048)

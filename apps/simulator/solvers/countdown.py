@@ -121,10 +121,10 @@ def _attempts(given: str, numbers: list[int], target: int, expression: str, miss
     """Two ways to look for it; each finds the whole answer, so an aggregator has something to compare."""
     big = sorted(numbers)[-2:]
     ways = (
-        f"Start from a product such as {big[1]}*{big[0]} and correct it with the other numbers until it gives {target}; "
-        f"use each of {given} at most once.",
-        f"Work backwards from {target}: undo an addition, subtraction, multiplication or division by one of {given} at a "
-        "time, and give the expression.",
+        f"Start from a product such as {big[1]}*{big[0]} and correct it with the other numbers until it gives "
+        f"{target}; use each of {given} at most once.",
+        f"Work backwards from {target}: undo an addition, subtraction, multiplication or division by one of {given} "
+        "at a time, and give the expression.",
     )
     for way in ways:
         yield Part(

@@ -7,7 +7,20 @@ from fractions import Fraction
 
 from apps.simulator.solvers.problem import NUMBER, NUMBERS, Problem, number_of, slips
 
-MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS)
 _DATES = (
     re.compile(r"\b(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})\b"),
@@ -76,11 +89,12 @@ def _moved(text: str, start: date, span: re.Match[str]) -> Problem | None:
     return Problem(
         family="dates",
         ask=f"Find {what} that lies {named} and give it as an ISO date.",
-        method=f"Count {count} {unit}s {'back' if sign < 0 else 'on'} from {_said(start)} month by month, with their lengths.",
+        method=f"Write down the months one passes counting {count} {unit}s {'back' if sign < 0 else 'on'} from "
+        f"{_said(start)}, with their lengths.",
         check=f"Check the date found by counting the {unit}s from it to {_said(start)}, and give the date in ISO form.",
         answer=_as_asked(text, end),
         working=working,
-        wrong=tuple(_as_asked(text, end + timedelta(days=off)) for off in (-1, 1, -sign)),
+        wrong=tuple(_as_asked(text, end + timedelta(days=off)) for off in (-1, 1, 30 * sign)),
     )
 
 
@@ -107,10 +121,8 @@ def _by_months(start: date, days: int) -> list[str]:
     """The way from month to month, as one counts it on paper."""
     lines, here, left = [], start, days
     while left:
-        if left < 0:
-            step = -min(-left, here.day)
-        else:
-            step = min(left, monthrange(here.year, here.month)[1] - here.day + 1)
+        to_next_month = monthrange(here.year, here.month)[1] - here.day + 1
+        step = -min(-left, here.day) if left < 0 else min(left, to_next_month)
         there = here + timedelta(days=step)
         left -= step
         lines.append(f"{_said(here)} {'−' if step < 0 else '+'} {abs(step)} days = {_said(there)}; {abs(left)} left")

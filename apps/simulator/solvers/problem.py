@@ -38,9 +38,32 @@ class Problem:
     is_easy: bool = False
 
 
-WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
 NUMBERS = {word: value for value, word in enumerate(WORDS)} | {
-    word: (value + 3) * 10 for value, word in enumerate(["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
+    word: (value + 3) * 10
+    for value, word in enumerate(["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
 }
 NUMBERS["dozen"] = 12
 

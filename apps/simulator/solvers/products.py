@@ -11,7 +11,7 @@ _QUANTITY = re.compile(rf"(?<![\w.,]){_AMOUNT}[\s-]+(?P<noun>[a-z]+)\b", re.I)
 _ASKED = re.compile(r"\bhow many (?P<noun>[a-z]+)\b(?P<rest>[^?]*)\?", re.I)
 _LINK = re.compile(r"\b(?:each|every|per|with|of|holds?|contain\w*|an?)\b", re.I)
 _OTHER_SUM = re.compile(
-    r"\b(?:left|remain\w*|fewer|less|more than|minus|without|except|sold|broken|then|after|before|between|%|per ?cent)\b"
+    r"\b(?:left|remain\w*|fewer|less|more|minus|without|except|sold|broken|then|after|before|between|per ?cent)\b"
     r"|\d\s*[%€$:]|\d\s*[-+*/]\s*\d",
     re.I,
 )
@@ -43,7 +43,7 @@ def _period(rest: str) -> list[tuple[Fraction | None, str]]:
     """The factor in the question: a five-day week, 3 days, a week."""
     match = _QUANTITY.search(rest)
     if match:
-        return [(number_of(match["amount"]), match["noun"])]
+        return [(number_of(match["amount"]), f"{match['noun']}s".replace("ss", "s"))]
     word = re.search(r"\b(?:a|one|per)\s+(week|fortnight|year|dozen)\b", rest, re.I)
     return [(Fraction(_PERIODS[word[1].lower()]), "days")] if word else []
 

@@ -130,7 +130,7 @@ def _comparison(
         family="units",
         ask=f"Say which is {word}, {one} or {other}, and by how many {target}; {kept}.",
         method=f"Bring {one} and {other} to {target} before comparing; write down the factor for each.",
-        check=f"Check both conversions to {target}, and say which is {word}, {one} or {other}, and by how much; {kept}.",
+        check=f"Check both conversions to {target}: say which is {word}, {one} or {other}, and by how much; {kept}.",
         answer=f"{ordered[0][1]}, by {shown_difference} {short}",
         working=(
             *(line for part in parts for line in part.working),
