@@ -150,9 +150,11 @@ function refetch(part: Part): void {
 /** The streams to which nothing will be added after `events`. */
 function closedBy(events: readonly RunEvent[]): string[] {
   return events.flatMap((event) => {
-    if (event.verb === "planning.done" || event.verb === "planning.failed") return `p${event.data.proposal}`;
+    if (event.verb.startsWith("planning.") && event.verb !== "planning.started" && "proposal" in event.data) {
+      return `p${event.data.proposal}`;
+    }
     const isAttempts = event.verb.startsWith("attempt.") || /^step\.(?:succeeded|failed)$/.test(event.verb);
-    return isAttempts && "attempt" in event.data ? `a${event.data.attempt}` : [];
+    return isAttempts && "attempt" in event.data && event.data.attempt !== null ? `a${event.data.attempt}` : [];
   });
 }
 

@@ -4,17 +4,23 @@
  * A step's layer is its wave: it stands right of all that it reads and no further, so that what can run side by side
  * stands in one column.
  */
-import { Graph, layout, type GraphLabel } from "@dagrejs/dagre";
-import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places } from "./geometry";
+import { Graph, layout, type GraphLabel, type LayoutOptions, type OrderConstraint } from "@dagrejs/dagre";
+import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places, type Point } from "./geometry";
 
-/** Top left corners of the cards of `nodes`. */
+/** Top left corners of the cards of `nodes`: in the order of the steps unless another order crosses fewer lines. */
 export function layered(nodes: readonly Node[]): Places {
+  const wave = waves(nodes);
+  const ordered = arranged(nodes, wave, inTheirOrder(nodes, wave));
+  const free = inOrder(nodes, arranged(nodes, wave, []));
+  return crossings(nodes, free) < crossings(nodes, ordered) ? free : ordered;
+}
+
+function arranged(nodes: readonly Node[], wave: ReadonlyMap<string, number>, constraints: OrderConstraint[]): Places {
   const graph = new Graph();
   // With the ranker "none" dagre takes the ranks it is given; its types do not know of it.
   graph.setGraph({ rankdir: "LR", ranksep: GAP_X, nodesep: GAP_Y, ranker: "none" } as unknown as GraphLabel);
   graph.setDefaultEdgeLabel(() => ({}));
 
-  const wave = waves(nodes);
   for (const { key } of nodes) {
     // Twice, because dagre keeps every second rank for the labels of edges.
     graph.setNode(key, { width: WIDTH, height: HEIGHT, rank: 2 * (wave.get(key) ?? 0) });
@@ -23,15 +29,45 @@ export function layered(nodes: readonly Node[]): Places {
     const reads = (access ?? []).filter((source) => (wave.get(source) ?? Infinity) < (wave.get(key) ?? 0));
     for (const source of reads) graph.setEdge(source, key);
   }
-  layout(graph);
+  layout(graph, { constraints } as LayoutOptions);
 
-  const places = new Map(
+  return new Map(
     nodes.map(({ key }) => {
       const at = graph.node(key) as { x: number; y: number };
       return [key, { x: Math.round(at.x - WIDTH / 2), y: Math.round(at.y - HEIGHT / 2) }];
     }),
   );
-  return inOrder(nodes, places);
+}
+
+function inTheirOrder(nodes: readonly Node[], wave: ReadonlyMap<string, number>): OrderConstraint[] {
+  const last = new Map<number, string>();
+  return nodes.flatMap(({ key }) => {
+    const layer = wave.get(key) ?? 0;
+    const left = last.get(layer);
+    last.set(layer, key);
+    return left === undefined ? [] : { left, right: key };
+  });
+}
+
+/** How many pairs of edges cross, drawn as straight lines. */
+function crossings(nodes: readonly Node[], places: Places): number {
+  const lines = nodes.flatMap(({ key, access }) =>
+    (access ?? []).flatMap((source) => {
+      const [from, to] = [places.get(source), places.get(key)];
+      return from && to ? { from, to } : [];
+    }),
+  );
+  return lines.reduce((sum, a, index) => sum + lines.slice(index + 1).filter((b) => cross(a, b)).length, 0);
+}
+
+type Line = { from: Point; to: Point };
+
+/** Between the columns that both lines span, one is above the other at the left and below it at the right. */
+function cross(a: Line, b: Line): boolean {
+  const left = Math.max(a.from.x, b.from.x);
+  const right = Math.min(a.to.x, b.to.x);
+  const at = ({ from, to }: Line, x: number): number => from.y + ((to.y - from.y) * (x - from.x)) / (to.x - from.x);
+  return left < right && (at(a, left) - at(b, left)) * (at(a, right) - at(b, right)) < 0;
 }
 
 /** The layer of each step; a read that leads backwards or nowhere is no reason to stand further right. */

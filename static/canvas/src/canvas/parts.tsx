@@ -18,7 +18,7 @@ const SAID: Readonly<Record<CardState, string>> = {
 export const said = (state: CardState): string => SAID[state];
 
 export function Dot({ state }: { state: CardState }) {
-  return <span className="flow-dot" data-state={state} aria-hidden="true" />;
+  return <span className="dot" data-state={state} aria-hidden="true" />;
 }
 
 export function WorkerChip({ worker }: { worker: WorkerLook | null }) {

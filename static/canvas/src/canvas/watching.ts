@@ -1,7 +1,7 @@
 /* The graph of a run, made from its state or from the plan being written. */
 import type { DraftedStep } from "../draft";
 import { hasResult, type RunState, type Step } from "../live/state";
-import { list, plural, seconds } from "../numbers";
+import { count, list, plural, seconds } from "../numbers";
 import { title } from "../title";
 import { lookOf, type Workers } from "../workers";
 import { criticalLength, type Card, type CardState, type Edge } from "./model";
@@ -76,7 +76,7 @@ const tokensOf = (step: Step | undefined): number | null =>
 
 function metaOf(step: Step): string {
   if (step.status === "running") return step.attempts.length > 1 ? `attempt ${step.attempts.length}` : "";
-  if (step.status === "reused") return plural(step.outputTokens ?? 0, "token");
+  if (step.status === "reused") return `${count(step.outputTokens ?? 0)} tok`;
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
 

@@ -15,6 +15,16 @@ export type AdoptedStep = { key: string; worker: string; access: string[] };
 export type Warning = { code: string; message: string; step: string | null };
 type OfAttempt = { step: string; attempt: number };
 type Money = string | null;
+type Planned = {
+  proposal: number;
+  number: number;
+  repairs: string[];
+  problems: string[];
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: Money;
+  duration_ms: number;
+};
 
 export type RunEvent =
   | Sealed<
@@ -31,34 +41,18 @@ export type RunEvent =
       { task?: string }
     >
   | Sealed<"run.claimed", { driver: string }>
-  | Sealed<"run.takenover", { driver: string; lost: string }>
+  | Sealed<"run.takenover", { driver: string; lost: string | null }>
+  | Sealed<"run.released", { claim: number }>
   | Sealed<"planning.started", { proposal: number; number: number; conductor: string | null }>
-  | Sealed<
-      "planning.failed",
-      { proposal: number; number: number; problems: string[]; repairs: string[]; tokens: number; cost_usd: Money },
-      { raw?: string }
-    >
-  | Sealed<
-      "planning.done",
-      {
-        proposal: number;
-        number: number;
-        repairs: string[];
-        steps: number;
-        input_tokens: number;
-        output_tokens: number;
-        cost_usd: Money;
-        duration_ms: number;
-        ttft_ms: number | null;
-      },
-      { raw?: string }
-    >
+  | Sealed<"planning.failed", Planned, { raw?: string; error?: string }>
+  | Sealed<"planning.done", Planned, { raw?: string }>
+  | Sealed<"planning.cut" | "planning.lost", { proposal: number; number: number }>
   | Sealed<
       "workflow.adopted",
       { by: "planner" | "person" | "fork"; warnings: Warning[]; steps: AdoptedStep[] },
       Record<string, string>
     >
-  | Sealed<"step.started", OfAttempt & { number: number; worker: string; input_tokens_estimate: number | null }>
+  | Sealed<"step.started", OfAttempt & { number: number; worker: string; input_tokens_estimate?: number | null }>
   | Sealed<
       "attempt.failed",
       OfAttempt & { number: number; kind: string; retryable: boolean; retry_in_s: number | null; duration_ms: number },
@@ -85,12 +79,12 @@ export type RunEvent =
       },
       { result?: string }
     >
-  | Sealed<"step.failed", OfAttempt & { kind: string }, { error?: string }>
+  | Sealed<"step.failed", { step: string; attempt: number | null; kind: string }, { error?: string }>
   | Sealed<"step.skipped", { step: string; because: string[] }>
   | Sealed<"attempt.cut", OfAttempt & { chars: number }>
-  | Sealed<"attempt.late", OfAttempt & { output_tokens: number; cost_usd: Money }>
+  | Sealed<"attempt.late", OfAttempt & { input_tokens?: number; output_tokens: number; cost_usd: Money }>
   | Sealed<"attempt.lost", OfAttempt>
-  | Sealed<"run.stopped", { by: string; cutting: string[] }>
+  | Sealed<"run.stopped", { cutting: string[] }>
   | Sealed<
       "run.succeeded",
       { rule: string; step: string; duration_ms: number; cost_usd: Money; tokens: number },

@@ -34,15 +34,11 @@ function apply(state: RunState, event: RunEvent): RunState {
     case "planning.started":
       return { ...state, status: goOn(state, "planning"), planning: [...state.planning, begun(event)] };
     case "planning.failed":
-      return spent(changePlanning(state, event.data.proposal, { status: "failed", ...told(event.data) }), {
-        tokens: event.data.tokens,
-        cost: event.data.cost_usd,
-      });
     case "planning.done":
-      return spent(changePlanning(state, event.data.proposal, { status: "done", ...told(event.data) }), {
-        tokens: event.data.input_tokens + event.data.output_tokens,
-        cost: event.data.cost_usd,
-      });
+      return planned(state, event);
+    case "planning.cut":
+    case "planning.lost":
+      return changePlanning(state, event.data.proposal, { status: "failed" });
     case "workflow.adopted":
       return adopted(state, event);
     case "step.started":
@@ -89,7 +85,7 @@ function apply(state: RunState, event: RunEvent): RunState {
           outputTokens: event.data.output_tokens,
           costUsd: added(step.costUsd, event.data.cost_usd),
         })),
-        { tokens: event.data.output_tokens, cost: event.data.cost_usd },
+        { tokens: (event.data.input_tokens ?? 0) + event.data.output_tokens, cost: event.data.cost_usd },
       );
     case "attempt.lost":
       return changeStep(state, event.data.step, (step) => ({
@@ -115,11 +111,11 @@ function apply(state: RunState, event: RunEvent): RunState {
     case "run.failed":
       return { ...state, status: "failed", endedAt: event.at, error: event.texts.error ?? event.data.code };
     default:
-      return state; // run.takenover, and whatever a newer server may tell
+      return state; // a change of driver, and whatever a newer server may tell
   }
 }
 
-type Of<V extends RunEvent["verb"]> = Extract<RunEvent, { verb: V }>;
+type Of<V extends RunEvent["verb"]> = V extends unknown ? Extract<RunEvent, { verb: V }> : never;
 
 /** An end is an end: nothing that arrives later makes a finished run live again. */
 const goOn = (state: RunState, status: RunState["status"]) => (isOver(state.status) ? state.status : status);
@@ -156,14 +152,18 @@ function begun(event: Of<"planning.started">): Planning {
   };
 }
 
-function told(data: (Of<"planning.failed"> | Of<"planning.done">)["data"]): Partial<Planning> {
-  return {
+function planned(state: RunState, event: Of<"planning.failed" | "planning.done">): RunState {
+  const { data } = event;
+  const tokens = data.input_tokens + data.output_tokens;
+  const changed = changePlanning(state, data.proposal, {
+    status: event.verb === "planning.done" ? "done" : "failed",
     repairs: data.repairs,
-    problems: "problems" in data ? data.problems : [],
-    tokens: "tokens" in data ? data.tokens : data.input_tokens + data.output_tokens,
+    problems: data.problems,
+    tokens,
     costUsd: money(data.cost_usd),
-    durationMs: "duration_ms" in data ? data.duration_ms : null,
-  };
+    durationMs: data.duration_ms,
+  });
+  return spent(changed, { tokens, cost: data.cost_usd });
 }
 
 function changePlanning(state: RunState, proposal: number, change: Partial<Planning>): RunState {
@@ -208,7 +208,7 @@ function changeStep(state: RunState, key: string, change: (step: Step) => Step):
   return { ...state, steps: state.steps.map((step) => (step.key === key ? change(step) : step)) };
 }
 
-function changeAttempt(step: Step, id: number, change: Partial<Attempt>): Step {
+function changeAttempt(step: Step, id: number | null, change: Partial<Attempt>): Step {
   return {
     ...step,
     attempts: step.attempts.map((attempt) => (attempt.id === id ? { ...attempt, ...change } : attempt)),
@@ -230,7 +230,7 @@ function started(step: Step, event: Of<"step.started">): Step {
     worker: event.data.worker,
     attempts: [...step.attempts, attempt],
     startedAt: step.startedAt ?? event.at,
-    inputTokens: event.data.input_tokens_estimate,
+    inputTokens: event.data.input_tokens_estimate ?? null,
     estimated: true,
   };
 }

@@ -15,6 +15,7 @@ export type Listener = {
 
 type Ask = { hello(): void; fill(stream: string, from: number): void };
 
+const SPOILT: ReadonlySet<string> = new Set(["planning.failed", "planning.cut", "planning.lost"]);
 const FILL_AGAIN_MS = 2_000;
 
 export class Session {
@@ -80,7 +81,7 @@ export class Session {
 
   /** A draft lives until it is adopted, thrown away, or its run is over. */
   private settleDraft(events: readonly RunEvent[]): void {
-    const settles = events.some((event) => event.verb === "workflow.adopted" || event.verb === "planning.failed");
+    const settles = events.some(({ verb }) => verb === "workflow.adopted" || SPOILT.has(verb));
     if (this.draft !== null && (settles || isOver(this.state.status))) this.setDraft(null);
   }
 

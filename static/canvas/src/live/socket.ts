@@ -14,7 +14,9 @@ export type Line =
   | "signed-out"
   | "gone"; // no such run, or not ours to see
 
-export type Socket = Pick<WebSocket, "send" | "close" | "readyState"> & {
+/** What is used of a WebSocket. */
+export type Socket = Pick<WebSocket, "send" | "close"> & {
+  readonly readyState: number;
   onopen: ((event: Event) => void) | null;
   onmessage: ((event: MessageEvent) => void) | null;
   onclose: ((event: CloseEvent) => void) | null;
@@ -69,9 +71,7 @@ export class LiveSocket {
   end(line: Line = "ended"): void {
     globalThis.removeEventListener?.("online", this.onOnline);
     clearTimeout(this.timer);
-    const socket = this.socket;
-    this.socket = null;
-    socket?.close(1000);
+    this.forget();
     this.say(line);
   }
 
@@ -119,7 +119,7 @@ export class LiveSocket {
     this.socket = null;
     if (socket === null) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
-    socket.close();
+    socket.close(1000);
   }
 
   private retry(): void {

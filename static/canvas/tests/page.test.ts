@@ -1,0 +1,191 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { replay } from "../src/live/reduce";
+import { Streams } from "../src/live/streams";
+import { Announcer, sentences } from "../src/page/announce";
+import { Clock } from "../src/page/clock";
+import { describeLine } from "../src/page/line";
+import { staleParts, type Part } from "../src/page/parts";
+import { coalesced } from "../src/page/refresh";
+import { stepAfter } from "../src/page/selection";
+import { Texts } from "../src/page/texts";
+import { Trail } from "./trail";
+
+const at = (selector: string): HTMLElement => document.querySelector<HTMLElement>(selector) as HTMLElement;
+const parse = (html: string): void => {
+  document.body.innerHTML = html;
+};
+
+describe("streamed texts", () => {
+  let streams: Streams;
+  let texts: Texts;
+  const followed: string[] = [];
+
+  beforeEach(() => {
+    followed.length = 0;
+    streams = new Streams();
+    const follow = {
+      attach: (_: HTMLElement, stream: string) => void followed.push(`attach ${stream}`),
+      grew: (_: HTMLElement, stream: string) => void followed.push(`grew ${stream}`),
+    };
+    texts = new Texts(streams, follow, (then) => then());
+  });
+
+  const says = (stream: string, text: string): void => {
+    streams.apply(stream, streams.points(stream), text);
+    texts.grew(stream);
+  };
+
+  test("appear wherever their stream is shown", () => {
+    parse('<p data-stream="a1"></p><pre data-stream="p1"></pre><b data-stream="a1"></b>');
+    says("a1", "One ");
+    says("a1", "two");
+    expect([at("p").textContent, at("b").textContent, at("pre").textContent]).toEqual(["One two", "One two", ""]);
+  });
+
+  test("are text, whatever they say", () => {
+    parse('<p data-stream="a1"></p>');
+    says("a1", "<img src=x onerror=alert(1)>");
+    says("a1", "<script>");
+    expect(at("p").childElementCount).toBe(0);
+    expect(at("p").textContent).toBe("<img src=x onerror=alert(1)><script>");
+  });
+
+  test("give an element that comes later all that was said so far", () => {
+    says("a1", "So far.");
+    parse('<p data-stream="a1">So</p>');
+    texts.find();
+    expect(at("p").textContent).toBe("So far.");
+    says("a1", " And on.");
+    expect(at("p").textContent).toBe("So far. And on.");
+  });
+
+  test("leave what the server wrote until something is known here", () => {
+    parse('<p data-stream="a9">From the server.</p>');
+    texts.find();
+    expect(at("p").textContent).toBe("From the server.");
+  });
+
+  test("are followed, and marked while they are written", () => {
+    parse('<p data-stream="a1"></p>');
+    says("a1", "One");
+    says("a1", " two");
+    expect(followed).toEqual(["attach a1", "grew a1"]);
+    expect(at("p").hasAttribute("data-writing")).toBe(true);
+    texts.close("a1");
+    expect(at("p").hasAttribute("data-writing")).toBe(false);
+  });
+});
+
+describe("fetching parts again", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("happens at once, and then at most once in a pause", () => {
+    const act = vi.fn();
+    const refresh = coalesced(act);
+    for (let time = 0; time < 20; time += 1) {
+      refresh();
+      vi.advanceTimersByTime(50);
+    }
+    expect(act.mock.calls.length).toBeLessThanOrEqual(5);
+    vi.advanceTimersByTime(1000);
+    const all = act.mock.calls.length;
+    vi.advanceTimersByTime(5000);
+    expect(act).toHaveBeenCalledTimes(all);
+  });
+
+  test("never forgets the last change", () => {
+    const act = vi.fn();
+    const refresh = coalesced(act);
+    refresh();
+    refresh();
+    expect(act).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(250);
+    expect(act).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("what an event makes stale", () => {
+  const stale = (trail: Trail, selected: string | null): Part[] => {
+    const before = replay(trail.events.slice(0, -1));
+    const last = trail.events.slice(-1);
+    return [...staleParts(last, before, replay(last, before), selected)].sort();
+  };
+  const running = (): Trail => new Trail().submitted().adopted({ s1: [], s2: [] }).started("s1", 11);
+
+  test("is the panel when the selected step changed", () => {
+    expect(stale(running().succeeded("s1", 11), "s1")).toEqual(["answer", "head", "outline", "panel"]);
+  });
+  test("is not the panel when another step changed", () => {
+    expect(stale(running().succeeded("s1", 11), "s2")).toEqual(["answer", "head", "outline"]);
+  });
+  test("is the panel without a step when the run itself changed", () => {
+    expect(stale(running().succeeded("s1", 11), null)).not.toContain("panel");
+    expect(stale(running().add("run.failed", { step: null, code: "x" }), null)).toContain("panel");
+  });
+  test("is the head alone when no step is concerned", () => {
+    expect(stale(running().add("run.takenover", { driver: "e", claim: 2, lost: "d" }), "s1")).toEqual(["head"]);
+  });
+});
+
+describe("what is said aloud", () => {
+  test("names the step, its title and its state", () => {
+    const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"] }).started("s1", 1);
+    trail.add("step.failed", { step: "s1", attempt: 1, kind: "auth" }).add("step.skipped", { step: "s2", because: ["s1"] });
+    expect(sentences(trail.events, replay(trail.events))).toEqual([
+      "The plan has 2 steps.",
+      "Step 1, Do s1, is running.",
+      "Step 1, Do s1, failed.",
+      "Step 2, Do s2, is skipped because of step 1.",
+    ]);
+  });
+
+  test("is said together when it happens together", () => {
+    vi.useFakeTimers();
+    parse('<div id="announce"></div>');
+    const announcer = new Announcer(at("#announce"));
+    announcer.say("One.");
+    announcer.say("Two.", "Three.");
+    vi.advanceTimersByTime(1000);
+    expect(at("#announce").textContent).toBe("One. Two. Three.");
+    vi.useRealTimers();
+  });
+});
+
+describe("the clock", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test("ticks on from what the server wrote, and never steps back", () => {
+    vi.useFakeTimers();
+    let now = 1_000;
+    const clock = new Clock(() => now);
+    parse('<b data-elapsed="14.2">14.2 s</b>');
+    clock.find();
+    now += 3_000;
+    vi.advanceTimersByTime(3_000);
+    expect(at("b").textContent).toBe("17.2 s");
+
+    parse('<b data-elapsed="16.9">16.9 s</b>'); // fetched again; the answer took 0.3 s
+    clock.find();
+    expect(at("b").textContent).toBe("17.2 s");
+
+    clock.stop();
+    now += 60_000;
+    vi.advanceTimersByTime(60_000);
+    expect(at("b").textContent).toBe("17.2 s");
+  });
+});
+
+test("the foot says how the line is", () => {
+  expect(describeLine("live", 1284)).toBe("live, event 1,284");
+  expect(describeLine("reconnecting", 1284)).toBe("reconnecting, will resume at 1,284");
+  expect(describeLine("ended", 12)).toBe("ended at event 12");
+});
+
+test("j and k stay within the list, and enter it from either end", () => {
+  const keys = ["s1", "s2", "s3"];
+  expect([stepAfter(keys, "s1", 1), stepAfter(keys, "s3", 1), stepAfter(keys, "s1", -1)]).toEqual(["s2", "s3", "s1"]);
+  expect([stepAfter(keys, null, 1), stepAfter(keys, null, -1), stepAfter(keys, "gone", 1)]).toEqual(["s1", "s3", "s1"]);
+  expect(stepAfter([], null, 1)).toBeNull();
+});

@@ -1,0 +1,200 @@
+import { describe, expect, test } from "vitest";
+import { reduce, replay } from "../src/live/reduce";
+import { NOTHING, stepOf, type RunState } from "../src/live/state";
+import { Trail } from "./trail";
+
+const statuses = (state: RunState): Record<string, string> =>
+  Object.fromEntries(state.steps.map((step) => [step.key, step.status]));
+
+describe("a run that goes well", () => {
+  const trail = new Trail()
+    .submitted()
+    .add("run.claimed", { driver: "d", claim: 1 })
+    .add("planning.started", { proposal: 5, number: 1, conductor: "sim" })
+    .add(
+      "planning.done",
+      { proposal: 5, number: 1, repairs: ["closed a bracket"], problems: [], steps: 2, input_tokens: 50, output_tokens: 30, cost_usd: "0.002", duration_ms: 900, ttft_ms: 80 },
+      { raw: "…" },
+    )
+    .adopted({ s1: [], s2: ["s1"] })
+    .started("s1", 11)
+    .succeeded("s1", 11, "North leads.")
+    .started("s2", 12)
+    .succeeded("s2", 12, "North.", null)
+    .add("run.succeeded", { rule: "last", step: "s2", duration_ms: 9000, cost_usd: null, tokens: 320 }, { answer: "North." });
+  const state = replay(trail.events);
+
+  test("ends with its answer and every step done", () => {
+    expect(state).toMatchObject({ status: "succeeded", answer: "North.", answerStep: "s2", seq: 10 });
+    expect(statuses(state)).toEqual({ s1: "succeeded", s2: "succeeded" });
+  });
+
+  test("keeps the steps in their order, with instructions and reads", () => {
+    expect(state.steps.map(({ key, position, instruction, access }) => [key, position, instruction, access])).toEqual([
+      ["s1", 1, "Do s1.", []],
+      ["s2", 2, "Do s2.", ["s1"]],
+    ]);
+  });
+
+  test("adds up what was billed, and says when a price is missing", () => {
+    expect(state.tokens).toBe(80 + 120 + 120);
+    expect(state.costUsd).toBeCloseTo(0.012);
+    expect(state.unpriced).toBe(true);
+  });
+
+  test("remembers how the plan was made", () => {
+    expect(state.planning).toMatchObject([{ proposal: 5, status: "done", repairs: ["closed a bracket"], tokens: 80 }]);
+  });
+
+  test("can be seen as it was after any event", () => {
+    const after = (seq: number): RunState => replay(trail.events.slice(0, seq));
+    expect(after(3).status).toBe("planning");
+    expect(after(5)).toMatchObject({ status: "running", adoptedBy: "planner" });
+    expect(statuses(after(6))).toEqual({ s1: "running", s2: "waiting" });
+    expect(after(9)).toMatchObject({ status: "running", answer: null });
+  });
+
+  test("is the same whether its events come at once or one by one, even twice", () => {
+    const twice = trail.events.flatMap((event) => [event, event]);
+    expect(replay(twice)).toEqual(state);
+  });
+});
+
+describe("identity", () => {
+  const running = replay(new Trail().submitted().adopted({ s1: [], s2: [] }).started("s1", 11).events);
+
+  test("an event seen before changes nothing at all", () => {
+    const again = new Trail().submitted().events[0]!;
+    expect(reduce(running, again)).toBe(running);
+  });
+
+  test("a step that an event does not touch stays the same object", () => {
+    const next = new Trail().submitted().adopted({ s1: [], s2: [] }).started("s1", 11).started("s2", 12).events[3]!;
+    const after = reduce(running, next);
+    expect(stepOf(after, "s1")).toBe(stepOf(running, "s1"));
+    expect(stepOf(after, "s2")).not.toBe(stepOf(running, "s2"));
+  });
+});
+
+describe("what goes wrong", () => {
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: [] });
+  const failed = { step: "s1", attempt: 11, number: 1, kind: "rate_limited", retryable: true, status: 429, retry_in_s: 2, duration_ms: 90 };
+
+  test("a failed attempt leaves the step running until there is no other", () => {
+    const trail = begun().started("s1", 11).add("attempt.failed", failed, { error: "429 slow down" });
+    expect(stepOf(replay(trail.events), "s1")).toMatchObject({
+      status: "running",
+      attempts: [{ id: 11, status: "failed", error: "429 slow down", retryInS: 2 }],
+    });
+
+    const state = replay(trail.started("s1", 12, 2).succeeded("s1", 12).events);
+    expect(stepOf(state, "s1")).toMatchObject({
+      status: "succeeded",
+      attempts: [
+        { number: 1, status: "failed" },
+        { number: 2, status: "succeeded" },
+      ],
+    });
+  });
+
+  test("steps that read a failed one are skipped, and say because of which", () => {
+    const trail = begun()
+      .started("s1", 11)
+      .add("step.failed", { step: "s1", attempt: 11, kind: "auth" }, { error: "bad key" })
+      .add("step.skipped", { step: "s2", because: ["s1"] })
+      .add("run.failed", { step: "s1", code: "step" }, { error: "Step 1 failed." });
+    const state = replay(trail.events);
+    expect(statuses(state)).toEqual({ s1: "failed", s2: "skipped", s3: "waiting" });
+    expect(stepOf(state, "s2")?.because).toEqual(["s1"]);
+    expect(state).toMatchObject({ status: "failed", error: "Step 1 failed." });
+  });
+
+  test("a step can fail before any attempt", () => {
+    const state = replay(begun().add("step.failed", { step: "s1", attempt: null, kind: "gone" }).events);
+    expect(stepOf(state, "s1")).toMatchObject({ status: "failed", error: "gone", attempts: [] });
+  });
+
+  test("a stop cuts what runs, cancels what waits, and leaves what is done", () => {
+    const trail = begun()
+      .started("s3", 13)
+      .succeeded("s3", 13)
+      .started("s1", 11)
+      .add("run.stopped", { cutting: ["s1"] })
+      .add("attempt.cut", { step: "s1", attempt: 11, chars: 40 });
+    const state = replay(trail.events);
+    expect(statuses(state)).toEqual({ s1: "cancelled", s2: "cancelled", s3: "succeeded" });
+    expect(state.status).toBe("cancelled");
+  });
+
+  test("what arrives after a stop is billed and changes nothing else", () => {
+    const trail = begun()
+      .started("s1", 11)
+      .add("run.stopped", { cutting: ["s1"] })
+      .add("attempt.late", { step: "s1", attempt: 11, input_tokens: 100, output_tokens: 20, cost_usd: "0.5" });
+    const state = replay(trail.events);
+    expect(state).toMatchObject({ status: "cancelled", tokens: 120, costUsd: 0.5 });
+    expect(stepOf(state, "s1")).toMatchObject({ status: "cancelled", attempts: [{ status: "late" }] });
+  });
+
+  test("the attempt of a driver that died is lost, and the step waits for the next driver", () => {
+    const trail = begun().started("s1", 11).add("attempt.lost", { step: "s1", attempt: 11 });
+    expect(stepOf(replay(trail.events), "s1")).toMatchObject({ status: "waiting", attempts: [{ status: "lost" }] });
+  });
+
+  test("no later event makes a finished run live again", () => {
+    const trail = begun().add("run.stopped", { cutting: [] }).started("s1", 11).add("run.approved");
+    expect(replay(trail.events).status).toBe("cancelled");
+  });
+
+  test("an event that nobody here knows moves the cursor and nothing else", () => {
+    const before = replay(begun().events);
+    const after = replay(begun().add("run.sung", { song: "?" }).events);
+    expect(after).toEqual({ ...before, seq: before.seq + 1 });
+  });
+});
+
+test("a plan that failed says why, and the next try stands beside it", () => {
+  const done = { repairs: [], steps: 0, input_tokens: 10, output_tokens: 5, cost_usd: "0", duration_ms: 5, ttft_ms: 1 };
+  const trail = new Trail()
+    .submitted()
+    .add("planning.started", { proposal: 5, number: 1, conductor: "sim" })
+    .add("planning.failed", { proposal: 5, number: 1, problems: ["no lists"], ...done }, { raw: "Hm." })
+    .add("planning.started", { proposal: 6, number: 2, conductor: "sim" })
+    .add("planning.lost", { proposal: 6, number: 2 })
+    .add("planning.started", { proposal: 7, number: 3, conductor: "sim" });
+  expect(replay(trail.events).planning).toMatchObject([
+    { proposal: 5, status: "failed", problems: ["no lists"] },
+    { proposal: 6, status: "failed" },
+    { proposal: 7, status: "running" },
+  ]);
+});
+
+test("a held run waits for approval and then goes on", () => {
+  const trail = new Trail().submitted().adopted({ s1: [] }).add("run.held", { reason: "review" });
+  expect(replay(trail.events)).toMatchObject({ status: "held", heldFor: "review" });
+  expect(replay(trail.add("run.approved").events)).toMatchObject({ status: "running", heldFor: null });
+});
+
+test("a workflow that a person adopted replaces the one before", () => {
+  const trail = new Trail().submitted().adopted({ s1: [], s2: [] }).adopted({ s2: [], s4: ["s2"] }, "person");
+  expect(replay(trail.events)).toMatchObject({ adoptedBy: "person", steps: [{ key: "s2", position: 1 }, { key: "s4" }] });
+});
+
+test("a reused step costs nothing and says where it is from and what it once cost", () => {
+  const data = { step: "s1", attempt: 11, source: { run: "k40", attempt: 3 }, once_cost_usd: "0.004", output_tokens: 312 };
+  const trail = new Trail().submitted().adopted({ s1: [] }, "fork").add("step.reused", data, { result: "North." });
+  const state = replay(trail.events);
+  expect(stepOf(state, "s1")).toMatchObject({
+    status: "reused",
+    costUsd: 0,
+    onceCostUsd: 0.004,
+    outputTokens: 312,
+    result: "North.",
+    source: { run: "k40", attempt: 3 },
+  });
+  expect(state.tokens).toBe(0);
+});
+
+test("nothing has happened before the first event", () => {
+  expect(replay([])).toBe(NOTHING);
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import type { Frame, RunEvent } from "../src/live/events";
+import { Session } from "../src/live/session";
+import { Trail } from "./trail";
+
+function session() {
+  const asked: string[] = [];
+  let now = 0;
+  const it = new Session(
+    { hello: () => asked.push("hello"), fill: (stream, from) => asked.push(`fill ${stream} ${from}`) },
+    () => now,
+  );
+  return { it, asked, later: (ms: number) => void (now += ms) };
+}
+
+const frame = (events: readonly RunEvent[]): Frame => ({ t: "events", events: [...events], head: events.at(-1)?.seq ?? 0 });
+const STEPS = [{ position: 1, instruction: "Count", worker: null, access: null }];
+
+describe("a session", () => {
+  test("tells its listeners once of events that come twice", () => {
+    const { it } = session();
+    const told: number[] = [];
+    it.listen({ onEvents: (events) => told.push(...events.map((event) => event.seq)) });
+    const { events } = new Trail().submitted().adopted({ s1: [] }).started("s1", 1);
+    it.take(frame(events.slice(0, 2)));
+    it.take(frame(events));
+    expect(told).toEqual([1, 2, 3]);
+  });
+
+  test("asks again when events are missing, and goes on when there are none", () => {
+    const { it, asked } = session();
+    const { events } = new Trail().submitted().adopted({ s1: [] }).started("s1", 1);
+    it.take(frame(events.slice(0, 1)));
+    it.take(frame(events.slice(2)));
+    expect([asked, it.state.seq]).toEqual([["hello"], 1]);
+    it.take(frame(events.slice(2)));
+    expect([asked, it.state.seq]).toEqual([["hello"], 3]);
+  });
+
+  test("asks once for a text with a gap, and again only after a while", () => {
+    const { it, asked, later } = session();
+    it.take({ t: "deltas", deltas: [["a1", 4, "later"]] });
+    it.take({ t: "deltas", deltas: [["a1", 9, "still"]] });
+    expect(asked).toEqual(["fill a1 0"]);
+    later(2_500);
+    it.take({ t: "deltas", deltas: [["a1", 14, "!"]] });
+    expect(asked).toEqual(["fill a1 0", "fill a1 0"]);
+  });
+
+  test("fills the gap from the answer, and goes on", () => {
+    const { it } = session();
+    const grown: string[] = [];
+    it.listen({ onText: (stream) => grown.push(stream) });
+    it.take({ t: "deltas", deltas: [["a1", 4, "🙂 later"]] });
+    it.take({ t: "text", stream: "a1", from: 0, text: "One 🙂 la" });
+    it.take({ t: "deltas", deltas: [["a1", 6, "later"]] });
+    expect(it.streams.text("a1")).toBe("One 🙂 later");
+    expect(grown).toEqual(["a1", "a1"]);
+  });
+
+  test("shows a draft until its workflow is adopted", () => {
+    const { it } = session();
+    it.take({ t: "draft", proposal: 5, steps: STEPS });
+    expect(it.draft?.proposal).toBe(5);
+    it.take(frame(new Trail().submitted().adopted({ s1: [] }).events));
+    expect(it.draft).toBeNull();
+    it.take({ t: "draft", proposal: 5, steps: STEPS });
+    expect(it.draft).toBeNull();
+  });
+
+  test.each(["planning.failed", "planning.lost", "planning.cut"])("takes a draft away after %s", (verb) => {
+    const { it } = session();
+    it.take({ t: "draft", proposal: 5, steps: STEPS });
+    const data = { proposal: 5, number: 1, repairs: [], problems: [], input_tokens: 0, output_tokens: 0, cost_usd: "0" };
+    it.take(frame(new Trail().submitted().add(verb, data).events));
+    expect(it.draft).toBeNull();
+  });
+});

@@ -1,0 +1,72 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { isAboutRuns } from "../src/studio/runs";
+import { startSubmit } from "../src/studio/submit";
+import { themeAfter } from "../src/studio/theme";
+
+startSubmit();
+
+describe("a form", () => {
+  let submits = 0;
+  const form = (): HTMLFormElement => document.querySelector("form") as HTMLFormElement;
+  const submit = (): boolean => form().dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    submits = 0;
+    document.body.innerHTML = '<form data-submit-keys><textarea></textarea><button>Run</button></form>';
+    form().addEventListener("submit", () => (submits += 1));
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  test("is not submitted twice", () => {
+    expect(submit()).toBe(true);
+    vi.advanceTimersByTime(1_000);
+    expect(submit()).toBe(false);
+    expect(submits).toBe(1);
+    expect(form().querySelector("button")?.getAttribute("aria-disabled")).toBe("true");
+  });
+
+  test("can be submitted again when the answer never came", () => {
+    submit();
+    vi.advanceTimersByTime(20_000);
+    expect(submit()).toBe(true);
+  });
+
+  test("can be submitted again when somebody else kept it from being sent", () => {
+    form().addEventListener("submit", (event) => event.preventDefault(), { once: true });
+    submit();
+    vi.advanceTimersByTime(1);
+    expect(submit()).toBe(true);
+  });
+
+  test("of htmx can be submitted again once its request is over", () => {
+    form().setAttribute("hx-post", "/");
+    submit();
+    form().dispatchEvent(new Event("htmx:afterRequest", { bubbles: true }));
+    expect(submit()).toBe(true);
+  });
+
+  test.each(["ctrlKey", "metaKey"])("is submitted by Enter with %s", (modifier) => {
+    const requested = vi.spyOn(form(), "requestSubmit").mockImplementation(() => undefined);
+    const press = (init: object): boolean =>
+      document.querySelector("textarea")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, ...init }));
+    press({});
+    expect(requested).not.toHaveBeenCalled();
+    press({ [modifier]: true });
+    expect(requested).toHaveBeenCalledOnce();
+  });
+});
+
+test("the theme goes from auto to light to dark and round again", () => {
+  expect([themeAfter("auto"), themeAfter("light"), themeAfter("dark")]).toEqual(["light", "dark", "auto"]);
+});
+
+test("only word of runs refreshes a list of runs", () => {
+  expect([isAboutRuns('{"t":"runs"}'), isAboutRuns('{"t":"other"}'), isAboutRuns("{"), isAboutRuns("null")]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
