@@ -1,0 +1,30 @@
+"""Planners by name: each writes a workflow for a task in its own way, from one file of its own."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from apps.conductor.proposal import Ask, Brief, Planner, Proposal, Watch
+from apps.core.errors import Invalid
+
+from .conductor import Conductor
+from .direct import Direct
+from .saved import Saved
+
+PLANNERS: Final[Mapping[str, Callable[[], Planner]]] = MappingProxyType(
+    {"conductor": Conductor, "direct": Direct, "saved": Saved}
+)
+
+
+class UnknownPlanner(Invalid):
+    """There is no planner of this name."""
+
+
+def planner(name: str) -> Planner:
+    """The planner called `name`. :raises UnknownPlanner: there is none."""
+    if name not in PLANNERS:
+        raise UnknownPlanner(f"There is no planner “{name}”; there are: {', '.join(PLANNERS)}.", field="planner")
+    return PLANNERS[name]()
+
+
+__all__ = ["PLANNERS", "Ask", "Brief", "Planner", "Proposal", "UnknownPlanner", "Watch", "planner"]
