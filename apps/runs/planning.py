@@ -101,6 +101,7 @@ class Planning:
         endpoint = await self.write(lambda: open_endpoint(frozen))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         tries = self.run.setup["tries"]
+        listening: Proposal | None = None  # the first call that was heard: a later one must not repeat the steps it drew
         async for trial in AsyncRetrying(
             stop=stop_after_attempt(tries),
             retry=retry_if_exception(is_worth_retrying),
@@ -110,9 +111,12 @@ class Planning:
             with trial:
                 proposal = await self._open(messages)
 
-                def heard(piece: str, stream: str = proposal.stream) -> None:
-                    self.process.typist.say(code=self.run.code, stream=stream, piece=piece)
-                    on_delta(piece)
+                def heard(piece: str, proposal: Proposal = proposal) -> None:
+                    nonlocal listening
+                    listening = listening or proposal
+                    self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
+                    if listening is proposal:
+                        on_delta(piece)
 
                 try:
                     self.completion = await self.process.gateway.stream(

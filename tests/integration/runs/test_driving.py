@@ -23,7 +23,7 @@ from apps.runs.services import (
     submit_run,
 )
 from apps.workers.models import Profile, Worker
-from tests.integration.runs.conftest import workflow
+from tests.pools import workflow
 from tests.simulators import Simulator
 
 Drive = Callable[[Run], Run]

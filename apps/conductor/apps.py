@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ConductorConfig(AppConfig):
+    name = "apps.conductor"
