@@ -6,7 +6,7 @@ import sys
 
 from studio.embedded.borrow import database_for_command
 from studio.embedded.trouble import Trouble
-from studio.env import address, data_dir
+from studio.env import data_dir, services
 
 WITHOUT_DATABASE = {
     "help",
@@ -34,13 +34,19 @@ def main() -> int:
         return 0
     try:
         with database_for_command(data_dir()):
-            if command in AS_OWNER and (owner := address("DATABASE_OWNER_URL", "database_owner_url")):
+            if command in AS_OWNER and (owner := owner_url()):
                 os.environ["DATABASE_URL"] = owner  # the app's own role may not change tables
             run()
     except Trouble as trouble:
         print(trouble, file=sys.stderr)
         return 1
     return 0
+
+
+def owner_url() -> str | None:
+    """The owner's address, never that of the embedded database when the environment names another one."""
+    kept = None if os.environ.get("DATABASE_URL") else services().get("database_owner_url")
+    return os.environ.get("DATABASE_OWNER_URL") or kept
 
 
 def run() -> None:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,7 +76,8 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A real process for as long as the block lasts; what it wrote is shown if it does not come up."""
     path = _DATA / f"{name}.log"
-    with path.open("ab") as log:
+    with path.open("ab") as log, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads, as pytest has
         process = processes.spawn(command, log=log, env=env or os.environ, account=account, cwd=cwd, death=first)
     try:
         until = time.monotonic() + within_s

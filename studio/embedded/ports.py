@@ -27,11 +27,16 @@ def hold() -> tuple[int, socket.socket]:
     return int(holder.getsockname()[1]), holder
 
 
+def check(port: int) -> None:
+    """:raises OSError: a server of ours could not listen on `port` now."""
+    with _bound(port) as probe:
+        probe.listen(1)
+
+
 def is_free(port: int) -> bool:
     """Whether a server of ours could listen on `port` now."""
     try:
-        with _bound(port) as probe:
-            probe.listen(1)
+        check(port)
     except OSError:
         return False
     return True

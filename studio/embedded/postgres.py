@@ -12,6 +12,7 @@ import subprocess
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import LiteralString
 from urllib.parse import quote
 
@@ -122,8 +123,7 @@ class Postgres:
             _owned_folder(self.home, account)
             if not _works_in(self.home, account):
                 self.home.rmdir()
-                name = hashlib.sha256(str(self.data).encode()).hexdigest()[:12]
-                self.home = _outside() / name
+                self.home = _outside() / f"{self.data.parent.name}-{token_hex(4)}"
                 _owned_folder(self.home, account)
                 noted.write_text(f"{self.home}\n")
         if not _works_in(self.home, account):

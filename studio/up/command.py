@@ -93,6 +93,8 @@ def _run(arguments: argparse.Namespace, data: Path, signals: Signals) -> None:
             say("\nStopping …")
         finally:
             supervisor.stop()
+            for sign in (data / "run").glob(".*"):
+                sign.unlink()
         say(f"Stopped. The data stays in {data}")
 
 

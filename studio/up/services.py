@@ -66,8 +66,7 @@ def choose(data: Path, *, web_port: int, simulator: bool) -> Services:
 
     :raises Trouble: the web port is taken, or a server named in the environment does not answer.
     """
-    if not ports.is_free(web_port):
-        raise Trouble(f"Port {web_port} is taken by another program. Choose another one: --port {web_port + 1}")
+    _check_port(web_port)
     secrets, last = ensure_secrets(data), last_ports(data)
     postgres = redis = None
     if url := os.environ.get("DATABASE_URL"):
@@ -79,6 +78,16 @@ def choose(data: Path, *, web_port: int, simulator: bool) -> Services:
     else:
         redis = Redis(data / "redis", ports.choose(last.get("redis")), secrets["redis_password"])
     return Services(data, web_port, ports.choose(last.get("simulator")) if simulator else None, postgres, redis)
+
+
+def _check_port(port: int) -> None:
+    try:
+        ports.check(port)
+    except PermissionError as error:
+        raise Trouble(f"Port {port} is reserved for root. Choose one from 1024 on: --port 8000") from error
+    except OSError as error:
+        another = port + 1 if port < 65535 else 8000
+        raise Trouble(f"Port {port} is taken by another program. Choose another one: --port {another}") from error
 
 
 def _check_database(url: str) -> None:

@@ -89,7 +89,7 @@ class Supervisor:
         :raises Stopped: a request to stop came first.
         """
         waiting = [self.running[name] for name in names]
-        self.until(lambda: all(self._answers(one) for one in waiting), what=waiting, within_s=within_s)
+        self.until(lambda: not [one for one in waiting if not self._answers(one)], what=waiting, within_s=within_s)
 
     def _answers(self, one: Running) -> bool:
         if not one.answered and one.alive:
