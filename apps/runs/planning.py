@@ -101,7 +101,7 @@ class Planning:
         endpoint = await self.write(lambda: open_endpoint(frozen))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         tries = self.run.setup["tries"]
-        listening: Proposal | None = None  # the first call that was heard: a later one must not repeat the steps it drew
+        listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
         async for trial in AsyncRetrying(
             stop=stop_after_attempt(tries),
             retry=retry_if_exception(is_worth_retrying),

@@ -1,7 +1,9 @@
 """Driving runs: real PostgreSQL and Redis, real HTTP to the simulator, one driver in this process."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from apps.accounts.models import User
 from apps.audit import log as audit
 from apps.audit.verification import verify
 from apps.core.errors import Conflict
-from apps.runs import claim
+from apps.runs import claim, driver
 from apps.runs.models import Attempt, Run, Step
+from apps.runs.process import Process
 from apps.runs.services import (
     TaskEmpty,
     TaskTooLong,
@@ -257,3 +260,27 @@ def test_control_characters_and_markup_go_through_unharmed(admin: User, mini: Pr
     assert run.status == Run.Status.SUCCEEDED
     assert run.task == odd
     assert odd in run.attempts.get().sent[0]["content"]
+
+
+def test_a_reply_that_arrives_after_the_stop_is_kept_as_late_billed_and_not_used(
+    admin: User, mini: Profile, process: Process, knobs: Callable[..., None]
+) -> None:
+    knobs("sim-atlas", "rate=200,tokens=100")
+    run = submit(admin, mini, workflow=workflow(("s1", "Describe it.", "sim-atlas", [])))
+    driving = Thread(target=driver.drive, args=(run.pk, process))  # its process has no pulse: nobody cuts the call
+    driving.start()
+    while not run.attempts.filter(status=Attempt.Status.RUNNING).exists():
+        time.sleep(0.01)
+
+    stop_run(run=run, by=admin, now=timezone.now())
+    driving.join(timeout=20)
+
+    run.refresh_from_db()
+    attempt = run.attempts.get()
+    assert run.status == Run.Status.CANCELLED
+    assert run.answer == ""
+    assert attempt.status == Attempt.Status.LATE
+    assert attempt.text
+    assert run.cost_usd == attempt.cost_usd
+    assert run.steps.get().status == Step.Status.CANCELLED
+    assert verbs(run)[-1] == "attempt.late"
