@@ -102,7 +102,7 @@ describe("while a plan streams in", () => {
 describe("while a person edits", () => {
   test("what the person moved stays, even where an edge runs backwards", () => {
     const before: Places = new Map([...layered(FIVE), ["s5", { x: -900, y: 70 }]]);
-    const places = place(FIVE, before, new Set(["s5"]));
+    const places = place(FIVE, before, { held: new Set(["s5"]) });
     expect(places.get("s5")).toEqual({ x: -900, y: 70 });
   });
 
@@ -114,6 +114,19 @@ describe("while a person edits", () => {
     const moved = place(graph({ s1: [], s2: ["s1"], s3: [], s4: ["s1"], s5: ["s4"] }), before);
     expect([...moved.keys()].filter((key) => x(moved, key) !== x(before, key))).toEqual(["s2"]);
     expectNoOverlap(moved);
+  });
+
+  test("what the person moved makes no other card move, though an edge runs backwards", () => {
+    const before: Places = new Map([...layered(FIVE), ["s1", { x: 900, y: 70 }]]);
+    const after = place([...FIVE, { key: "s6", access: ["s5"] }], before, { held: new Set(["s1"]), changed: new Set(["s6"]) });
+    expect([...after].filter(([key]) => key !== "s6")).toEqual([...before]);
+  });
+
+  test("a card that must move takes along those that read it", () => {
+    const before = layered(graph({ s1: [], s2: [], s3: ["s2"] }));
+    const after = place(graph({ s1: [], s2: ["s1"], s3: ["s2"] }), before, { changed: new Set(["s2"]) });
+    expect(x(after, "s2")).toBeGreaterThan(x(after, "s1"));
+    expect(x(after, "s3")).toBeGreaterThan(x(after, "s2"));
   });
 
   test("a removed step leaves its place, and the others keep theirs", () => {

@@ -21,7 +21,7 @@ export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
     <g
       className="flow-edge"
       data-carried={edge.tokens !== null}
-      data-hot={isSelected || model.selection.step === edge.reader}
+      data-hot={model.selection.edge === null ? model.selection.step === edge.reader : isSelected}
       data-selected={isSelected}
       data-problem={edge.problem !== null}
       data-past={past === null ? undefined : nearness(edge, past)}

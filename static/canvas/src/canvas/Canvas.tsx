@@ -3,23 +3,25 @@ import {
   Background,
   ReactFlow,
   ReactFlowProvider,
+  useReactFlow,
+  useStoreApi,
   type Connection,
   type Edge as FlowEdge,
   type FinalConnectionState,
   type Node as FlowNode,
   type NodeChange,
 } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useMemo, useRef, useState, useSyncExternalStore, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import type { Store } from "../store";
 import { AccessEdge } from "./AccessEdge";
 import { SharedContext } from "./context";
-import { HEIGHT, WIDTH } from "./geometry";
+import { HEIGHT, isInView, WIDTH } from "./geometry";
 import { edgeId, readablePast, type Edge, type GraphModel } from "./model";
 import { neighbour, type Direction } from "./neighbour";
 import { StepCard, type StepNodeData } from "./StepCard";
 import type { Tails } from "./tails";
 import { usePlaces } from "./usePlaces";
-import { Viewport } from "./Viewport";
+import { calm, Viewport } from "./Viewport";
 
 export type Actions = {
   selectStep(key: string | null): void;
@@ -42,6 +44,8 @@ export type CanvasProps = {
   children?: ReactNode;
 };
 
+/** The height of the tools that an editor puts over the graph. */
+const TOOLS = 44;
 const NODE_TYPES = { step: StepCard };
 const EDGE_TYPES = { access: AccessEdge };
 const ARROWS: Readonly<Record<string, Direction>> = {
@@ -59,11 +63,14 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-function Flow({ store, actions, tails, memory, children }: CanvasProps) {
-  const model = useSyncExternalStore(store.watch, store.get);
+function Flow({ store: models, actions, tails, memory, children }: CanvasProps) {
+  const model = useSyncExternalStore(models.watch, models.get);
+  const flow = useReactFlow();
+  const store = useStoreApi();
   const { places, move } = usePlaces(model.cards, memory ?? null);
   const [pointed, setPointed] = useState<string | null>(null);
   const isPersons = useRef(false);
+  const isConnecting = useRef(false);
   const editing = actions.editing;
 
   const shared = useMemo(
@@ -106,6 +113,17 @@ function Flow({ store, actions, tails, memory, children }: CanvasProps) {
     event.preventDefault();
   };
 
+  /** A card that is reached by keyboard must be seen; one that is clicked is. */
+  const onFocus = (event: FocusEvent<HTMLElement>): void => {
+    const at = event.target.matches(":focus-visible") ? places.get(event.target.dataset.key ?? "") : undefined;
+    if (at === undefined) return;
+    const { width, height, transform } = store.getState();
+    const view = { x: transform[0], y: transform[1], zoom: transform[2] };
+    if (isInView({ ...at, width: WIDTH, height: HEIGHT }, view, { width, height })) return;
+    isPersons.current = true;
+    void flow.setCenter(at.x + WIDTH / 2, at.y + HEIGHT / 2, { zoom: view.zoom, duration: calm(200) });
+  };
+
   return (
     <SharedContext value={shared}>
       <ReactFlow
@@ -115,16 +133,29 @@ function Flow({ store, actions, tails, memory, children }: CanvasProps) {
         edgeTypes={EDGE_TYPES}
         onNodesChange={onNodesChange}
         onNodeClick={(_, node) => actions.selectStep(node.id)}
-        onEdgeClick={(_, edge) => actions.selectEdge(edge.data as Edge)}
+        onEdgeClick={(event, edge) => {
+          // Keys that follow are meant for the edge, and only reach the canvas from inside it.
+          event.currentTarget.closest<HTMLElement>(".react-flow")?.focus({ preventScroll: true });
+          actions.selectEdge(edge.data as Edge);
+        }}
         onPaneClick={() => actions.selectStep(null)}
-        onNodeMouseEnter={(_, node) => setPointed(node.id)}
+        onNodeMouseEnter={(_, node) => setPointed(isConnecting.current ? null : node.id)}
         onNodeMouseLeave={() => setPointed(null)}
         onNodeDragStart={() => setPointed(null)}
         onMoveStart={(event) => {
           if (event !== null) isPersons.current = true;
         }}
         onKeyDown={onKeyDown}
+        onFocus={onFocus}
         {...(editing === undefined ? {} : connecting(editing))}
+        onConnectStart={() => {
+          isConnecting.current = true;
+          setPointed(null);
+        }}
+        onConnectEnd={(event, end) => {
+          isConnecting.current = false;
+          if (editing !== undefined) dropped(editing, event, end);
+        }}
         nodesConnectable={editing !== undefined}
         elementsSelectable={false}
         nodesFocusable={false}
@@ -139,11 +170,16 @@ function Flow({ store, actions, tails, memory, children }: CanvasProps) {
         minZoom={0.25}
         maxZoom={2}
         zoomOnDoubleClick={false}
-        attributionPosition="top-right"
+        tabIndex={-1}
         aria-label="Graph of the steps. Arrow keys move between steps, Enter selects one."
       >
         <Background gap={22} size={2} />
-        <Viewport places={places} growing={model.cards.some((card) => card.state === "draft")} isPersons={isPersons} />
+        <Viewport
+          places={places}
+          growing={model.cards.some((card) => card.state === "draft")}
+          isPersons={isPersons}
+          head={editing === undefined ? 0 : TOOLS}
+        />
         {children}
       </ReactFlow>
     </SharedContext>
@@ -154,13 +190,24 @@ function connecting(editing: NonNullable<Actions["editing"]>) {
   return {
     isValidConnection: ({ source, target }: { source: string; target: string }) => editing.canRead(target, source),
     onConnect: ({ source, target }: Connection) => editing.allow(target, source),
-    onConnectEnd: (_: unknown, end: FinalConnectionState) => {
-      const { fromNode, toNode, fromHandle } = end;
-      if (end.isValid === true || !fromNode || !toNode || fromNode.id === toNode.id) return;
-      if (fromHandle?.type === "source") editing.refuse(toNode.id, fromNode.id);
-      else editing.refuse(fromNode.id, toNode.id);
-    },
   };
+}
+
+/** A line let go on a card, not just on its handle, means that card; where it may not go, that is said. */
+function dropped(editing: NonNullable<Actions["editing"]>, event: MouseEvent | TouchEvent, end: FinalConnectionState): void {
+  const from = end.fromNode?.id;
+  const to = end.toNode?.id ?? cardAt(event);
+  if (end.isValid === true || from === undefined || to === undefined || from === to) return;
+  const [source, reader] = end.fromHandle?.type === "source" ? [from, to] : [to, from];
+  if (editing.canRead(reader, source)) editing.allow(reader, source);
+  else editing.refuse(reader, source);
+}
+
+function cardAt(event: MouseEvent | TouchEvent): string | undefined {
+  const point = "changedTouches" in event ? event.changedTouches[0] : event;
+  if (point === undefined) return undefined;
+  const element = document.elementFromPoint(point.clientX, point.clientY);
+  return element?.closest<HTMLElement>(".react-flow__node")?.dataset.id;
 }
 
 function nodesOf(model: GraphModel, places: ReadonlyMap<string, { x: number; y: number }>): FlowNode[] {

@@ -3,7 +3,7 @@ import { Handle, Position } from "@xyflow/react";
 import { memo, useCallback, useContext, useSyncExternalStore } from "react";
 import { SharedContext } from "./context";
 import type { Card } from "./model";
-import { Dot, said, WorkerChip } from "./parts";
+import { Dot, WorkerChip } from "./parts";
 import type { Tail, Tails } from "./tails";
 
 export type StepNodeData = { card: Card; isRead: boolean };
@@ -30,7 +30,6 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         role="button"
         tabIndex={0}
         aria-pressed={isSelected}
-        aria-label={`Step ${card.position}: ${card.title}, ${card.worker?.name ?? "no worker yet"}, ${said(card.state)}`}
         data-key={card.key}
         data-state={card.state}
         data-problem={problem?.severity}
@@ -38,6 +37,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
       >
         <div className="flow-title">
           <Dot state={card.state} />
+          <span className="visually-hidden">Step </span>
           <b>{card.position}</b>
           <span title={card.title}>{card.title}</span>
         </div>
@@ -46,7 +46,10 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
           <span>{isWriting && card.meta === "" ? tail.rate : card.meta}</span>
         </div>
         {problem === undefined || isWriting ? (
-          <p className={isWriting ? "flow-writing" : undefined}>{isWriting ? tail.text : card.text}</p>
+          // What is being written is left out of the card's name, which would never come to rest.
+          <p className={isWriting ? "flow-writing" : undefined} aria-hidden={isWriting}>
+            {isWriting ? tail.text : card.text}
+          </p>
         ) : (
           <p className="flow-problem" title={card.problems.map((each) => each.message).join("\n")}>
             {problem.message}

@@ -11,12 +11,18 @@ import { bounds, isInView, type Places } from "./geometry";
 const NARROWEST = 0.25;
 /** Room for the buttons below. */
 const FOOT = 56;
-const MARGIN = { top: "20px", bottom: `${FOOT}px`, left: "20px", right: "20px" } as const;
+const SIDE = 20;
 const CORNER = { x: 24, y: 24, zoom: 1 };
 
-type Props = { places: Places; growing: boolean; isPersons: { current: boolean } };
+type Props = {
+  places: Places;
+  growing: boolean;
+  isPersons: { current: boolean };
+  /** What floats over the top of the graph, in pixels. */
+  head: number;
+};
 
-export function Viewport({ places, growing, isPersons }: Props) {
+export function Viewport({ places, growing, isPersons, head }: Props) {
   const flow = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
@@ -26,7 +32,8 @@ export function Viewport({ places, growing, isPersons }: Props) {
   const fit = (duration: number): void => {
     const box = bounds(places.values());
     if (box === null || width === 0) return;
-    void flow.setViewport(getViewportForBounds(box, width, height, NARROWEST, 1, MARGIN), { duration });
+    const padding = { x: `${SIDE}px`, top: `${SIDE + head}px`, bottom: `${FOOT}px` } as const;
+    void flow.setViewport(getViewportForBounds(box, width, height, NARROWEST, 1, padding), { duration });
   };
 
   useEffect(() => {

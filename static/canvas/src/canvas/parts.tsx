@@ -15,10 +15,12 @@ const SAID: Readonly<Record<CardState, string>> = {
   cancelled: "cancelled",
 };
 
-export const said = (state: CardState): string => SAID[state];
-
 export function Dot({ state }: { state: CardState }) {
-  return <span className="dot" data-state={state} aria-hidden="true" />;
+  return (
+    <span className="dot" data-state={state}>
+      <span className="visually-hidden">{SAID[state]}</span>
+    </span>
+  );
 }
 
 export function WorkerChip({ worker }: { worker: WorkerLook | null }) {

@@ -7,16 +7,26 @@
 import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places, type Point } from "./geometry";
 import { layered } from "./layout";
 
-/** Places for `nodes`, in their order. `held` are the cards a person has put somewhere: they are never moved. */
-export function place(nodes: readonly Node[], before: Places, held: ReadonlySet<string> = new Set()): Places {
+export type Standing = {
+  /** The cards a person has put somewhere: they are never moved. */
+  held?: ReadonlySet<string>;
+  /** The steps whose reads are new: only these, and those that read them, may have to move. All, if left out. */
+  changed?: ReadonlySet<string>;
+};
+
+/** Places for `nodes`, in their order, where those in `before` stand already. */
+export function place(nodes: readonly Node[], before: Places, { held, changed }: Standing = {}): Places {
   const standing = nodes.filter((node) => before.has(node.key));
   if (standing.length === 0 && nodes.every((node) => node.access !== null)) return layered(nodes);
 
   const places = new Map<string, Point>();
   for (const node of standing) places.set(node.key, before.get(node.key) as Point);
+  const loose = new Set(changed ?? nodes.map((node) => node.key));
   for (const node of nodes) {
     const at = places.get(node.key);
-    if (at !== undefined && (held.has(node.key) || !runsBackwards(node, at, places))) continue;
+    const mayMove = !held?.has(node.key) && (loose.has(node.key) || node.access?.some((source) => loose.has(source)));
+    if (at !== undefined && !(mayMove && runsBackwards(node, at, places))) continue;
+    loose.add(node.key);
     places.delete(node.key);
     places.set(node.key, freePlace(node, places));
   }

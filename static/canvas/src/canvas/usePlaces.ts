@@ -9,16 +9,22 @@ export function usePlaces(nodes: readonly Node[], memory: string | null) {
   const moved = useRef<Map<string, Point> | null>(null);
   moved.current ??= recall(memory);
   const held = moved.current;
-  const last = useRef<Places>(new Map());
+  const last = useRef<{ places: Places; reads: ReadonlyMap<string, string> }>({ places: new Map(), reads: new Map() });
   const [moves, setMoves] = useState(0);
 
-  const shape = nodes.map((node) => `${node.key}:${node.access?.join(",") ?? "?"}`).join(";");
-  const places = useMemo(() => {
-    const laid = place(nodes, last.current, new Set(held.keys()));
-    last.current = new Map(nodes.map(({ key }) => [key, held.get(key) ?? (laid.get(key) as Point)]));
-    return last.current;
+  const reads = new Map(nodes.map(({ key, access }) => [key, access?.join(",") ?? "?"]));
+  const shape = [...reads].join(";");
+  const laid = useMemo(() => {
+    const before = last.current;
+    const changed = new Set([...reads.keys()].filter((key) => reads.get(key) !== before.reads.get(key)));
+    const standing = new Map([...before.places].map(([key, at]) => [key, held.get(key) ?? at]));
+    const places = place(nodes, standing, { held: new Set(held.keys()), changed });
+    last.current = { places, reads };
+    return places;
     // The shape says all that layout needs to know of the nodes.
-  }, [shape, moves]);
+  }, [shape]);
+
+  const places = useMemo<Places>(() => new Map([...laid].map(([key, at]) => [key, held.get(key) ?? at])), [laid, moves]);
 
   const move = useCallback(
     (key: string, to: Point, isLast: boolean) => {

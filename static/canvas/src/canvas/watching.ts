@@ -93,7 +93,7 @@ function textOf(step: Step, steps: readonly Step[]): string {
     case "failed":
       return oneLine(step.error ?? "") || "Failed";
     case "skipped":
-      return `Skipped: it reads ${list(positions(step.because, steps))}`;
+      return `Skipped because of step ${list(positions(step.because, steps))}`;
     case "cancelled":
       return step.attempts.length > 0 ? "Cut off by the stop" : "Not run";
   }

@@ -73,7 +73,7 @@ function Question({ title, loss, answer }: { title: string; loss: string; answer
         <p>{loss}</p>
         <div>
           <button value="keep">Keep it</button>
-          <button value="remove" className="primary">
+          <button value="remove" className="danger">
             Remove
           </button>
         </div>

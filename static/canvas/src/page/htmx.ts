@@ -2,7 +2,7 @@
 
 type Htmx = {
   trigger(target: Element, event: string): void;
-  ajax(verb: "GET", path: string, options: { target: Element; swap: string }): Promise<void>;
+  ajax(verb: "GET", path: string, options: { source: Element; target: Element; swap: string }): Promise<void>;
 };
 
 declare global {

@@ -42,7 +42,7 @@ export class Panel {
     if (panel === null) return;
     if (step === null) return htmx()?.trigger(panel, "studio:refresh");
     const path = `/runs/${this.code}/steps/${encodeURIComponent(step)}/${tab === null ? "" : `?tab=${tab}`}`;
-    void htmx()?.ajax("GET", path, { target: panel, swap: "innerHTML" });
+    void htmx()?.ajax("GET", path, { source: panel, target: panel, swap: panel.getAttribute("hx-swap") ?? "innerHTML" });
   }
 }
 

@@ -28,11 +28,18 @@ export function scrollOutlineTo(step: string): void {
 export function selectByClick(select: (step: string) => void): void {
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    const item = (event.target as Element).closest<HTMLElement>("[data-step]");
-    if (item?.dataset.step === undefined) return;
+    const target = event.target as Element;
+    const item = target.closest<HTMLElement>("[data-step]");
+    if (item?.dataset.step === undefined || isForAnother(target, item)) return;
     event.preventDefault();
     select(item.dataset.step);
   });
+}
+
+/** A control inside the item that does something else than show the step. */
+function isForAnother(target: Element, item: Element): boolean {
+  const control = target.closest("a, button, input, select, textarea, label, summary");
+  return control !== null && control !== item && item.contains(control) && !control.matches('a[href*="step="]');
 }
 
 /** j and k go to the next and the previous of `keys`. */
