@@ -1,0 +1,199 @@
+"""Where a task is written and handed in."""
+
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.models import User
+from apps.core.errors import Denied, Invalid
+from apps.runs.models import Run
+from apps.runs.services import MOST_STEPS, project_of, submit_run
+from apps.web.access import person, wants_part
+from apps.web.health import is_driver_seen
+from apps.web.looks import Look
+from apps.web.runs_list import lines_of, visible_runs
+from apps.workers.models import Conductor, Profile, Worker
+
+RECENT = 8
+MOST_PROFILES = 50
+CARDS = 4  # profiles shown as cards; of more a list is made
+POOL_SHOWN = 8
+
+EXAMPLES = {
+    "1": (
+        "A table to compare",
+        "Region,Q1,Q2,Q3,Q4\nNorth,120,135,128,160\nSouth,98,110,143,150\nEast,210,190,205,198\nWest,75,92,88,101\n\n"
+        "Which region grew most from Q1 to Q4 in per cent, and by how much? One decimal place.",
+    ),
+    "2": (
+        "A puzzle to try and check",
+        "Using each of 3, 7, 25, 50 at most once and the operations + - * /, reach 372. Give one expression.",
+    ),
+    "3": (
+        "A sum in several steps",
+        "Ticket prices: adult 14.50, student 9.00, child 6.50. Family A: 2 adults, 3 children. "
+        "Family B: 1 adult, 2 students, 2 children. Who pays more, and how much more?",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A profile as one chooses it."""
+
+    profile: Profile
+    pool: Sequence[Look]
+
+    @property
+    def slug(self) -> str:
+        return self.profile.slug
+
+    @property
+    def shown(self) -> Sequence[Look]:
+        return self.pool[:POOL_SHOWN]
+
+    @property
+    def more(self) -> int:
+        return max(0, len(self.pool) - POOL_SHOWN)
+
+    @property
+    def conductor(self) -> Conductor | None:
+        return self.profile.conductor if self.profile.planner == "conductor" else None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether any model it calls only pretends to be one."""
+        return any(look.simulated for look in self.pool) or bool(self.conductor and self.conductor.simulated)
+
+
+@dataclass
+class Draft:
+    """The form as it was filled in, and what is wrong with it, by field."""
+
+    task: str = ""
+    profile: str = ""
+    review: bool = False
+    max_steps: str = ""
+    submit_key: str = field(default_factory=lambda: uuid.uuid4().hex)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, posted: Mapping[str, str]) -> "Draft":
+        return cls(
+            task=posted.get("task", ""),
+            profile=posted.get("profile", ""),
+            review=bool(posted.get("review")),
+            max_steps=posted.get("max_steps", "").strip(),
+            submit_key=posted.get("submit_key", "")[:64] or uuid.uuid4().hex,
+        )
+
+    @property
+    def key(self) -> str:
+        """Pressed twice, one run; gone back to and changed, another one: so the key covers what was written."""
+        written = "\0".join([self.submit_key, self.task, self.profile, str(self.review), self.max_steps])
+        return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
+
+    def checked_max_steps(self) -> int | None:
+        """The limit that was asked for; none where the field was left empty.
+
+        :raises Invalid: it is no number of steps.
+        """
+        if not self.max_steps:
+            return None
+        if self.max_steps.isascii() and self.max_steps.isdigit() and 1 <= int(self.max_steps[:9]) <= MOST_STEPS:
+            return int(self.max_steps)
+        raise Invalid(f"Give a number of steps from 1 to {MOST_STEPS}, or leave it empty.", field="max_steps")
+
+
+def choices_of(user: User) -> list[Choice]:
+    """The profiles `user` may run under, each with the workers it offers them."""
+    profiles = Profile.objects.visible_to(user).enabled().select_related("conductor").prefetch_related("workers")
+    workers = list(Worker.objects.visible_to(user).enabled().order_by("slug"))
+    choices = []
+    for profile in profiles[:MOST_PROFILES]:
+        chosen = {worker.pk for worker in profile.workers.all()}
+        pool = [_look(worker) for worker in workers if not chosen or worker.pk in chosen]
+        choices.append(Choice(profile, pool))
+    return choices
+
+
+def _look(worker: Worker) -> Look:
+    return Look(worker.slug, worker.name, worker.letter, worker.colour, worker.simulated)
+
+
+def submit(draft: Draft, *, by: User) -> Run:
+    """Hand the draft in.
+
+    :raises Invalid: with the field that is at fault. :raises Denied: to whom no project belongs.
+    """
+    profile = Profile.objects.visible_to(by).enabled().filter(slug=draft.profile.replace("\0", "")).first()
+    if profile is None:
+        raise Invalid("There is no such profile any more. Choose another one.", field="profile")
+    return submit_run(
+        task=draft.task,
+        profile=profile,
+        by=by,
+        now=timezone.now(),
+        max_steps=draft.checked_max_steps(),
+        review=True if draft.review else None,  # unticked, the profile decides
+        submit_key=draft.key,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def compose(request: HttpRequest) -> HttpResponse:
+    """The page one starts from. For htmx, the recent runs on it."""
+    user = person(request)
+    if request.method == "POST":
+        draft = Draft.of(request.POST)
+        try:
+            return redirect(f"/runs/{submit(draft, by=user).code}/")
+        except Invalid as refusal:
+            draft.errors[refusal.field or "task"] = refusal.message
+            return _page(request, user, draft, status=422)
+    if wants_part(request):
+        return _recent(request, user)
+    _, example = EXAMPLES.get(request.GET.get("example", ""), ("", ""))
+    return _page(request, user, Draft(task=example))
+
+
+def _page(request: HttpRequest, user: User, draft: Draft, *, status: int = 200) -> HttpResponse:
+    choices = choices_of(user)
+    if draft.profile not in {choice.slug for choice in choices}:
+        draft.profile = choices[0].slug if choices else ""
+    context = {
+        "draft": draft,
+        "choices": choices,
+        "as_cards": len(choices) <= CARDS,
+        "can_run": any(choice.pool for choice in choices),
+        "has_driver": is_driver_seen(),
+        "examples": [(number, label, task) for number, (label, task) in EXAMPLES.items()],
+        "most_steps": MOST_STEPS,
+        "without_project": _is_without_project(user),
+        "lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now()),
+    }
+    response = render(request, "compose/page.html", context, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _recent(request: HttpRequest, user: User) -> HttpResponse:
+    context = {"lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now())}
+    response = render(request, "compose/_recent.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _is_without_project(user: User) -> bool:
+    try:
+        project_of(user)
+    except Denied:
+        return True
+    return False

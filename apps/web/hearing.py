@@ -1,0 +1,65 @@
+"""A viewer's place in the groups of the channel layer, taken again and again until Redis gives it.
+
+Channels takes it for a consumer before anything else, and a page opened while Redis is away would get no socket at all.
+It also asks a thread at every message whether database connections are old, which at thirty frames a second and viewer
+costs more than the frames. So our consumers listen by themselves.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import structlog
+from redis.exceptions import RedisError
+
+from apps.runs.live import channel_layer
+
+logger = structlog.get_logger(__name__)
+
+AGAIN_S = 2.0
+FIRST_TRY_S = 3.0  # a Redis that neither takes nor refuses a connection must not keep the page from its events
+
+
+class Ear:
+    """Listens to `groups` and hands every message to `hear`, in order."""
+
+    def __init__(self, groups: Sequence[str], *, hear: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+        self.groups = groups
+        self.hear = hear
+        self.is_listening = False
+        self._tried = asyncio.Event()
+
+    async def tried(self) -> bool:
+        """Wait until the first try is over; whether it succeeded."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._tried.wait(), FIRST_TRY_S)
+        return self.is_listening
+
+    async def listen(self, *, late: Callable[[], Awaitable[None]]) -> None:
+        """Listen until cancelled; `late` is awaited where a later try succeeded, for what was not heard before."""
+        while True:
+            try:
+                await self._listen(late if self._tried.is_set() else None)
+            except (RedisError, OSError) as error:
+                logger.warning("a viewer cannot hear what is new", error=str(error))
+            self.is_listening = False
+            self._tried.set()
+            await asyncio.sleep(AGAIN_S)
+
+    async def _listen(self, late: Callable[[], Awaitable[None]] | None) -> None:
+        layer = channel_layer()
+        channel = await layer.new_channel()
+        try:
+            for group in self.groups:
+                await layer.group_add(group, channel)
+            self.is_listening = True
+            self._tried.set()
+            if late is not None:
+                await late()
+            while True:
+                await self.hear(await layer.receive(channel))
+        finally:
+            with contextlib.suppress(RedisError, OSError):
+                for group in self.groups:
+                    await layer.group_discard(group, channel)
