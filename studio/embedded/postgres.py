@@ -132,7 +132,7 @@ class Postgres:
                 "Open the folders above it (chmod o+x), or start the studio as a plain user."
             )
         if not _runs(self.binaries, account):
-            self.binaries = _copied(self.binaries.parent) / "bin"
+            self.binaries = _copied(self.binaries)
 
     def _check_version(self) -> None:
         try:
@@ -259,14 +259,21 @@ def _outside() -> Path:
     return OUTSIDE
 
 
-def _copied(installation: Path) -> Path:
-    """A copy of the binaries that any account reaches; made once for each build of them."""
-    postgres = installation / "bin" / "postgres"
+def _copied(binaries: Path) -> Path:
+    """A copy of the binaries that any account reaches, made once for each build of them.
+
+    They find their libraries beside the package they came in, so both keep their places to each other.
+    """
+    installation, package, postgres = binaries.parent, binaries.parent.parent, binaries / "postgres"
     mark = hashlib.sha256(f"{postgres.stat().st_size} {postgres.stat().st_mtime_ns}".encode()).hexdigest()[:12]
     copy = _outside() / f"postgresql-{MAJOR}-{mark}"
     if not copy.exists():
         draft = copy.with_name(f"{copy.name}.{os.getpid()}")
-        shutil.copytree(installation, draft, symlinks=True)
-        draft.chmod(0o755)
+        for source in (installation, package.with_name(f"{package.name}.libs")):
+            if source.is_dir():
+                shutil.copytree(source, draft / source.relative_to(package.parent), symlinks=True)
+        for path in (draft, *draft.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | (0o055 if path.is_dir() or path.stat().st_mode & 0o100 else 0o044))
         draft.rename(copy)
-    return copy
+    return copy / binaries.relative_to(package.parent)
