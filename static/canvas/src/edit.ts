@@ -9,7 +9,7 @@ import { addAfter, moveBy } from "./edit/edits";
 import { EditBar, type Tools } from "./edit/EditBar";
 import { EditForm } from "./edit/form";
 import { afterSettle } from "./page/htmx";
-import { keepInUrl, markOutline, selectByClick, selectByKeys, stepInUrl } from "./page/selection";
+import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
 import { Store } from "./store";
 import { readWorkers } from "./workers";
 
@@ -18,8 +18,9 @@ const NOTICE_MS = 6_000;
 function edit(host: HTMLElement): void {
   const workers = readWorkers();
   const form = new EditForm();
-  const selected = new Store<string | null>(stepInUrl());
-  const model = new Store<GraphModel>({ ...EMPTY, selection: { step: selected.get(), edge: null } });
+  const first = selectionIn(location.href);
+  const selected = new Store<string | null>(first.step);
+  const model = new Store<GraphModel>({ ...EMPTY, selection: first });
   const tools = new Store<Tools>({
     selection: model.get().selection,
     canMoveEarlier: false,
@@ -121,7 +122,7 @@ function edit(host: HTMLElement): void {
   });
 
   selected.watch(() => {
-    keepInUrl(selected.get());
+    keepInUrl({ step: selected.get(), edge: null });
     markOutline(selected.get());
     form.show(selected.get());
     if (model.get().selection.step !== selected.get()) selectStep(selected.get());

@@ -17,7 +17,7 @@ import { showLine } from "./page/line";
 import { Panel } from "./page/panel";
 import { staleParts, type Part } from "./page/parts";
 import { coalesced } from "./page/refresh";
-import { keepInUrl, markOutline, selectByClick, selectByKeys, stepInUrl } from "./page/selection";
+import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
 import { Texts } from "./page/texts";
 import { Store } from "./store";
 import { readJson, readWorkers } from "./workers";
@@ -28,8 +28,9 @@ const LINGER_MS = 30_000;
 function watch(host: HTMLElement): void {
   const workers = readWorkers();
   const renderedAt = Number(host.dataset.seq ?? 0);
-  const selected = new Store<string | null>(stepInUrl());
-  const model = new Store<GraphModel>({ ...EMPTY, selection: { step: selected.get(), edge: null } });
+  const first = selectionIn(location.href);
+  const selected = new Store<string | null>(first.step);
+  const model = new Store<GraphModel>({ ...EMPTY, selection: first });
   const announcer = new Announcer(document.getElementById("announce"));
   const panel = new Panel(host.dataset.code ?? "");
   const clock = new Clock();
@@ -102,15 +103,15 @@ function watch(host: HTMLElement): void {
 
   const select = (step: string | null): void => {
     model.change({ selection: { step, edge: null } });
-    if (selected.get() === step) return;
-    selected.set(step);
+    if (selected.get() === step) keepInUrl(model.get().selection);
+    else selected.set(step);
   };
 
   selected.watch(() => {
     const step = selected.get();
-    keepInUrl(step);
     markOutline(step);
     if (model.get().selection.step !== step) model.change({ selection: { step, edge: null } });
+    keepInUrl(model.get().selection);
     if (model.get().selection.edge === null && session.draft === null) panel.show(step);
   });
 
@@ -118,6 +119,7 @@ function watch(host: HTMLElement): void {
     const edge = (event as CustomEvent<{ source: string; reader: string }>).detail;
     model.change({ selection: { step: edge.reader, edge } });
     selected.set(edge.reader);
+    keepInUrl(model.get().selection);
     panel.showEdge(edge);
   });
 
@@ -135,8 +137,8 @@ function watch(host: HTMLElement): void {
     },
   });
 
-  const first = readJson<Extract<Frame, { t: "events" }>>("events");
-  if (first !== null) session.take(first);
+  const past = readJson<Extract<Frame, { t: "events" }>>("events");
+  if (past !== null) session.take(past);
   settle();
   tellLine();
   socket.start();

@@ -7,7 +7,8 @@ import { Clock } from "../src/page/clock";
 import { describeLine } from "../src/page/line";
 import { staleParts, type Part } from "../src/page/parts";
 import { coalesced } from "../src/page/refresh";
-import { stepAfter } from "../src/page/selection";
+import { stepPath } from "../src/page/panel";
+import { selectByClick, selectionIn, stepAfter, withSelection } from "../src/page/selection";
 import { Texts } from "../src/page/texts";
 import { Trail } from "./trail";
 
@@ -188,4 +189,64 @@ test("j and k stay within the list, and enter it from either end", () => {
   expect([stepAfter(keys, "s1", 1), stepAfter(keys, "s3", 1), stepAfter(keys, "s1", -1)]).toEqual(["s2", "s3", "s1"]);
   expect([stepAfter(keys, null, 1), stepAfter(keys, null, -1), stepAfter(keys, "gone", 1)]).toEqual(["s1", "s3", "s1"]);
   expect(stepAfter([], null, 1)).toBeNull();
+});
+
+describe("the address of a page", () => {
+  const RUN = "http://studio/runs/k3f9/";
+  test("selects a step, an edge, or nothing", () => {
+    expect(selectionIn(`${RUN}?step=s2&tab=prompt`)).toEqual({ step: "s2", edge: null });
+    expect(selectionIn(`${RUN}?edge=s1:s4`)).toEqual({ step: "s4", edge: { source: "s1", reader: "s4" } });
+    expect(selectionIn(`${RUN}?edge=s1`)).toEqual({ step: null, edge: null });
+    expect(selectionIn(RUN)).toEqual({ step: null, edge: null });
+  });
+
+  test("keeps the view and the tab when another step is selected", () => {
+    const address = withSelection(`${RUN}?view=events&step=s1&tab=prompt`, { step: "s2", edge: null });
+    expect(address).toBe(`${RUN}?view=events&step=s2&tab=prompt`);
+  });
+
+  test("names an edge instead of a step", () => {
+    const address = withSelection(`${RUN}?step=s1&tab=prompt`, { step: "s4", edge: { source: "s1", reader: "s4" } });
+    expect(address).toBe(`${RUN}?edge=s1:s4`);
+    expect(withSelection(address, { step: null, edge: null })).toBe(RUN);
+  });
+
+  test("of a panel names the tab, and in the context the source", () => {
+    expect(stepPath("k3f9", "s2", null, "s1")).toBe("/runs/k3f9/steps/s2/");
+    expect(stepPath("k3f9", "s2", "prompt", "s1")).toBe("/runs/k3f9/steps/s2/?tab=prompt");
+    expect(stepPath("k3f9", "s2", "context", "s1")).toBe("/runs/k3f9/steps/s2/?tab=context&source=s1");
+  });
+});
+
+describe("a click on the link to a step", () => {
+  const chosen: (string | null)[] = [];
+  selectByClick((step) => chosen.push(step));
+  const click = (selector: string, init: object = {}): boolean =>
+    at(selector).dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ...init }));
+
+  beforeEach(() => {
+    chosen.length = 0;
+    parse(`<ol><li><a id="one" href="?step=s1" data-step="s1"><b id="in">1</b></a></li></ol>
+      <div data-step="s2" id="two"><a id="else" href="/elsewhere/">elsewhere</a><a id="same" href="?step=s2">2</a></div>
+      <a id="none" href="/runs/k3f9/" data-step="">close</a>`);
+  });
+
+  test("selects it here, wherever in the link", () => {
+    click("#one");
+    click("#in");
+    click("#same");
+    expect(chosen).toEqual(["s1", "s1", "s2"]);
+  });
+  test("stays a link with a modifier", () => {
+    expect(click("#one", { ctrlKey: true })).toBe(true);
+    expect(chosen).toEqual([]);
+  });
+  test("leaves other links alone", () => {
+    click("#else");
+    expect(chosen).toEqual([]);
+  });
+  test("that names none selects nothing", () => {
+    click("#none");
+    expect(chosen).toEqual([null]);
+  });
 });

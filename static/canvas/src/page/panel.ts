@@ -2,48 +2,59 @@
 import { htmx } from "./htmx";
 
 export class Panel {
-  private edge: string | null = null;
+  /** The step whose text, as it was passed on, is looked at. */
+  private source: string | null = null;
+  private isNew = false;
 
   constructor(private readonly code: string) {}
 
   /** Show `step`, in the tab that is open now. */
   show(step: string | null): void {
-    this.edge = null;
-    this.fetch(step, this.openTab());
+    this.source = null;
+    this.fetch(step, openTab());
   }
 
   /** Show what `reader` was given, with the piece from `source` in view. */
   showEdge(edge: { source: string; reader: string }): void {
-    this.edge = edge.source;
+    this.source = edge.source;
+    this.isNew = true;
     this.fetch(edge.reader, "context");
   }
 
   refresh(step: string | null): void {
-    this.fetch(step, this.openTab());
+    this.fetch(step, openTab());
   }
 
-  /** After a swap: bring the piece that was asked for into view. */
+  /** After a swap: bring the piece that was asked for into view, once. */
   settle(): void {
-    if (this.edge === null) return;
-    const piece = element()?.querySelector<HTMLElement>(`[data-source="${CSS.escape(this.edge)}"]`);
+    if (this.source === null || !this.isNew) return;
+    const piece = element()?.querySelector<HTMLElement>(`[data-source="${CSS.escape(this.source)}"]`);
     if (!piece) return;
-    this.edge = null;
+    this.isNew = false;
     if (piece instanceof HTMLDetailsElement) piece.open = true;
     piece.setAttribute("data-marked", "");
     piece.scrollIntoView({ block: "nearest" });
-  }
-
-  private openTab(): string | null {
-    return element()?.querySelector<HTMLElement>('[data-tab][aria-selected="true"], [data-tab][aria-current]')?.dataset.tab ?? null;
   }
 
   private fetch(step: string | null, tab: string | null): void {
     const panel = element();
     if (panel === null) return;
     if (step === null) return htmx()?.trigger(panel, "studio:refresh");
-    const path = `/runs/${this.code}/steps/${encodeURIComponent(step)}/${tab === null ? "" : `?tab=${tab}`}`;
+    const path = stepPath(this.code, step, tab, this.source);
     void htmx()?.ajax("GET", path, { source: panel, target: panel, swap: panel.getAttribute("hx-swap") ?? "innerHTML" });
   }
 }
 
+/** Where the server has the panel of `step`; the source of a piece is of interest in the context alone. */
+export function stepPath(code: string, step: string, tab: string | null, source: string | null): string {
+  const asked = new URLSearchParams();
+  if (tab !== null) asked.set("tab", tab);
+  if (tab === "context" && source !== null) asked.set("source", source);
+  const query = asked.size > 0 ? `?${asked}` : "";
+  return `/runs/${encodeURIComponent(code)}/steps/${encodeURIComponent(step)}/${query}`;
+}
+
 const element = (): HTMLElement | null => document.getElementById("panel");
+
+const openTab = (): string | null =>
+  element()?.querySelector<HTMLElement>('[data-tab][aria-selected="true"], [data-tab][aria-current]')?.dataset.tab ?? null;

@@ -1,15 +1,31 @@
-/* The one selection of a page: kept in `?step=`, so that a link or a reload shows the same. */
+/* The one selection of a page: kept in its address, so that a link or a reload shows the same. */
+import type { Selection } from "../canvas/model";
 import type { Store } from "../store";
 
-export function stepInUrl(): string | null {
-  return new URL(location.href).searchParams.get("step");
+/** What `address` selects: `?step=s2` a step, `?edge=s1:s2` what step s2 reads of step s1. */
+export function selectionIn(address: string): Selection {
+  const asked = new URL(address).searchParams;
+  const [source, reader] = (asked.get("edge") ?? "").split(":");
+  if (source && reader) return { step: reader, edge: { source, reader } };
+  return { step: asked.get("step") || null, edge: null };
 }
 
-export function keepInUrl(step: string | null): void {
-  const url = new URL(location.href);
+/** `address` with `selection` in it; the tab that is open stays. */
+export function withSelection(address: string, { step, edge }: Selection): string {
+  const url = new URL(address);
+  url.searchParams.delete("edge");
   if (step === null) url.searchParams.delete("step");
   else url.searchParams.set("step", step);
-  if (url.href !== location.href) history.replaceState(history.state, "", url);
+  if (edge !== null) {
+    for (const name of ["step", "tab"]) url.searchParams.delete(name);
+    url.searchParams.set("edge", `${edge.source}:${edge.reader}`);
+  }
+  return url.href.replaceAll("%3A", ":");
+}
+
+export function keepInUrl(selection: Selection): void {
+  const address = withSelection(location.href, selection);
+  if (address !== location.href) history.replaceState(history.state, "", address);
 }
 
 /** Mark the item of the selected step wherever the page lists steps. */
@@ -24,15 +40,15 @@ export function scrollOutlineTo(step: string): void {
   document.querySelector(`[data-step="${CSS.escape(step)}"]`)?.scrollIntoView({ block: "nearest" });
 }
 
-/** A plain click on a link to a step selects it here; with a modifier it stays a link. */
-export function selectByClick(select: (step: string) => void): void {
+/** A plain click on a link to a step selects it here (to none, where it names none); with a modifier it stays a link. */
+export function selectByClick(select: (step: string | null) => void): void {
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
     const target = event.target as Element;
     const item = target.closest<HTMLElement>("[data-step]");
     if (item?.dataset.step === undefined || isForAnother(target, item)) return;
     event.preventDefault();
-    select(item.dataset.step);
+    select(item.dataset.step || null);
   });
 }
 
