@@ -1,0 +1,280 @@
+"""The panel of one step: what it was asked, what it could read, what came back, call by call."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.db.models.functions import Coalesce
+from django.http import QueryDict
+from django.urls import reverse
+
+from apps.core.errors import NotFound
+from apps.runs.models import Attempt, Run, Step
+from apps.runs.reuse import digest_of, render
+from apps.web.figures import about_tokens, short_title
+from apps.web.looks import Look, look_of
+from apps.web.texts import Shown, shown
+from apps.workflows.graph import quoted
+from apps.workflows.prompt import Rendered
+
+TABS = ("result", "prompt", "context", "attempts", "request")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An earlier step, as material for this one."""
+
+    row: Step
+    title: str
+    is_allowed: bool
+    is_given: bool  # whether the call shown was really sent it
+    tokens: int
+    is_estimated: bool
+    share: float  # of all that was given, in percent
+    text: Shown | None = None
+
+    @property
+    def number(self) -> int:
+        return self.row.position + 1
+
+    @property
+    def is_done(self) -> bool:
+        return self.row.status in Step.DONE
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the prompt."""
+
+    kind: str
+    title: str
+    source: Step | None
+    text: Shown
+    tokens: int
+
+
+class NoSuchStep(NotFound):
+    """The run has no step under this key."""
+
+
+def _missing(run: Run, key: str) -> Step:
+    raise NoSuchStep(f"Run {run.code} has no step {quoted(key)}.")
+
+
+class StepPanel:
+    """One step of a run, opened at one tab; `asked` are the parameters of the address."""
+
+    def __init__(self, run: Run, key: str, asked: QueryDict) -> None:
+        self.run = run
+        tab = asked.get("tab", "result")
+        self.tab = tab if tab in TABS else "result"
+        self.is_raw = asked.get("raw") == "1"
+        self.is_whole = asked.get("all") == "1"
+        self.wanted = asked.get("attempt", "")
+        self.source = asked.get("source", "")
+        self.row = next((step for step in self.steps if step.key == key), None) or _missing(run, key)
+
+    tabs = TABS
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        return list(self.run.steps.defer("result"))
+
+    @property
+    def number(self) -> int:
+        return self.row.position + 1
+
+    @property
+    def title(self) -> str:
+        return short_title(self.row.instruction)
+
+    @property
+    def template(self) -> str:
+        return f"run/_step_{self.tab}.html"
+
+    @property
+    def page_url(self) -> str:
+        """The address of the page with this very panel; parameters can be added."""
+        return f"{reverse('run', args=[self.run.code])}?{self._query(self.tab, step=self.row.key)}"
+
+    @property
+    def part_url(self) -> str:
+        """The address of this panel alone; parameters can be added."""
+        return f"{reverse('run-step', args=[self.run.code, self.row.key])}?{self._query(self.tab)}"
+
+    @property
+    def page_url_of_result(self) -> str:
+        return f"{reverse('run', args=[self.run.code])}?{urlencode({'step': self.row.key, 'tab': 'result'})}"
+
+    @property
+    def part_url_of_result(self) -> str:
+        return f"{reverse('run-step', args=[self.run.code, self.row.key])}?tab=result"
+
+    def _query(self, tab: str, **more: str) -> str:
+        chosen = {"attempt": self.wanted} if self.wanted else {}
+        return urlencode(more | {"tab": tab} | chosen | ({"source": self.source} if self.source else {}))
+
+    @cached_property
+    def worker(self) -> Look:
+        return look_of(self.row.worker, self.run.pool.get(self.row.worker))
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        rows = self.run.attempts.filter(step=self.row).select_related("source__run")
+        return list(rows.defer("sent", "text", "source__sent", "source__text", "source__run__workflow_body"))
+
+    @cached_property
+    def attempt(self) -> Attempt | None:
+        """The call that is shown: the one asked for, else the last."""
+        chosen = [attempt for attempt in self.attempts if str(attempt.number) == self.wanted]
+        return next(reversed(chosen or self.attempts), None)
+
+    @property
+    def is_last(self) -> bool:
+        return not self.attempts or self.attempt == self.attempts[-1]
+
+    @property
+    def is_writing(self) -> bool:
+        return self.attempt is not None and self.attempt.status == Attempt.Status.RUNNING
+
+    # --- result ----------------------------------------------------------------------------------------------------
+
+    @property
+    def source_call(self) -> Attempt | None:
+        """The call whose result was taken over."""
+        return self.attempt.source if self.attempt else None
+
+    @property
+    def figures(self) -> Attempt | None:
+        """The call whose tokens and times are told: for a reused result the one that made it."""
+        return self.source_call or self.attempt
+
+    @cached_property
+    def text(self) -> Shown:
+        return shown(self.attempt.text if self.attempt else "", whole=self.is_whole, raw=self.is_raw)
+
+    # --- context ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def results(self) -> dict[str, str]:
+        """What the steps on the access list have answered, as far as they have."""
+        done = self.run.steps.filter(key__in=self.row.access, status__in=Step.DONE)
+        return dict(done.values_list("key", "result"))
+
+    @cached_property
+    def counted(self) -> dict[str, int]:
+        """The tokens of those results, where they were counted."""
+        done = (Attempt.Status.SUCCEEDED, Attempt.Status.REUSED)
+        calls = self.run.attempts.filter(step__key__in=self.row.access, status__in=done, estimated=False)
+        tokens = Coalesce("source__output_tokens", "output_tokens")
+        thought = Coalesce("source__reasoning_tokens", "reasoning_tokens")
+        return dict(calls.exclude(source__estimated=True).values_list("step__key", tokens - thought))
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """Every earlier step: those it may read first come, first served, then those it may not."""
+        sizes = {key: self.counted.get(key) or about_tokens(text) for key, text in self.results.items() if text.strip()}
+        whole = sum(sizes.values()) or 1
+        earlier = self.steps[: self.row.position]
+        pieces = [self._piece(step, sizes, whole) for step in earlier]
+        return sorted(pieces, key=lambda piece: not piece.is_allowed)
+
+    def _piece(self, step: Step, sizes: Mapping[str, int], whole: int) -> Piece:
+        allowed = step.key in self.row.access
+        result = self.results.get(step.key, "")
+        return Piece(
+            row=step,
+            title=short_title(step.instruction),
+            is_allowed=allowed,
+            is_given=allowed and bool(result.strip()) and self.attempt is not None,
+            tokens=sizes.get(step.key, 0),
+            is_estimated=step.key not in self.counted,
+            share=round(sizes.get(step.key, 0) / whole * 100, 1),
+            text=shown(result, whole=self.is_whole, raw=True) if self.tab == "context" and allowed else None,
+        )
+
+    @property
+    def allowed(self) -> list[Piece]:
+        return [piece for piece in self.pieces if piece.is_allowed]
+
+    @property
+    def missing(self) -> list[Piece]:
+        """What it may read and what is not there."""
+        return [piece for piece in self.allowed if not piece.is_done]
+
+    @property
+    def shows_task(self) -> bool:
+        workflow = self.run.workflow
+        return workflow is None or workflow.show_task
+
+    # --- prompt ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The prompt made again from the workflow and the results; None while a result that it needs is missing."""
+        workflow = self.run.workflow
+        if workflow is None or (self.attempt is None and set(self.row.access) - set(self.results)):
+            return None
+        return render(workflow, workflow.step(self.row.key), task=self.run.task, results=self.results)
+
+    @property
+    def is_as_sent(self) -> bool:
+        """Whether the prompt made again is, to the letter, what the call shown was sent."""
+        if self.rendered is None or self.attempt is None or self.rendered.messages != self.attempt.sent:
+            return False
+        frozen = self.run.pool.get(self.row.worker)
+        return frozen is not None and digest_of(frozen, self.attempt.sent) == self.attempt.digest
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        if self.rendered is None:
+            return []
+        by_key = {step.key: step for step in self.steps}
+        return [
+            Part(
+                kind=section.kind,
+                title=section.title,
+                source=by_key.get(section.source or ""),
+                text=shown(section.text, whole=self.is_whole, raw=True),
+                tokens=about_tokens(section.text),
+            )
+            for section in self.rendered.sections
+        ]
+
+    @property
+    def sent_text(self) -> Shown:
+        """What the call shown was sent, where it cannot be told in sections."""
+        messages: Sequence[Mapping[str, Any]] = self.attempt.sent if self.attempt else []
+        return shown(
+            "\n\n".join(str(message.get("content", "")) for message in messages), whole=self.is_whole, raw=True
+        )
+
+    # --- request ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def request_json(self) -> Shown | None:
+        """The messages as sent, with the model and the parameters that went beside them."""
+        if self.attempt is None:
+            return None
+        identity = self.identity
+        body = {"model": identity.get("model", ""), **identity.get("params", {}), "messages": self.attempt.sent}
+        return shown(json.dumps(body, indent=2, ensure_ascii=False), whole=self.is_whole, raw=True)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        frozen = self.run.pool.get(self.row.worker)
+        identity: Mapping[str, Any] = frozen["identity"] if frozen else {}
+        return identity
+
+    @property
+    def host(self) -> str:
+        """Where the call went, without what an address may hold beside it."""
+        address = urlsplit(str(self.identity.get("base_url", "")))
+        return (
+            f"{address.scheme}://{address.hostname}{f':{address.port}' if address.port else ''}"
+            if address.hostname
+            else ""
+        )

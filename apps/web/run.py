@@ -1,0 +1,192 @@
+"""A run's page, the parts of it that are fetched again while it goes on, and what a person does with a run."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.models import User
+from apps.core.errors import Conflict, Invalid, StudioError
+from apps.runs import services
+from apps.runs.models import Run
+from apps.web.access import person, visible_run
+from apps.web.panel import StepPanel
+from apps.web.standing import Standing
+from apps.web.texts import shown
+from apps.web.trail import events_after, first_events
+from apps.web.trouble import trouble_of
+from apps.workers.models import Profile
+
+# --- the page and its parts ----------------------------------------------------------------------------------------
+
+
+@require_GET
+def page(request: HttpRequest, code: str) -> HttpResponse:
+    """The run as it stands. `?step=` and `?tab=` open the panel, `?edge=s1:s3` the text that passed."""
+    run = visible_run(request.user, code)
+    events = first_events(run)
+    run.refresh_from_db()  # after the events: what the page shows is at least as new as the event it says it has seen
+    standing = Standing(run, now=timezone.now())
+    looks = {slug: look.as_json() for slug, look in standing.looks.items()}
+    context = {
+        **_head(standing),
+        **_answer(request, standing),
+        "events": events,
+        "workers": looks,
+        "view": "events" if request.GET.get("view") == "events" else "graph",
+        "trail": events_after(run, _number(request, "after")) if request.GET.get("view") == "events" else None,
+        "panel": _chosen(request, run),
+        **_overview(request, standing),
+    }
+    return render(request, "run/page.html", context)
+
+
+def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
+    """The step that the address names, if it names one of this run."""
+    asked = request.GET.copy()
+    key = asked.get("step", "")
+    source, has_edge, reader = asked.get("edge", "").partition(":")
+    if has_edge:
+        key, asked["tab"], asked["source"] = reader, "context", source
+    if not run.steps.filter(key=key).exists():
+        return None
+    return StepPanel(run, key, asked)
+
+
+@require_GET
+def head(request: HttpRequest, code: str) -> HttpResponse:
+    standing = Standing(visible_run(request.user, code), now=timezone.now())
+    # The buttons are replaced only when others are needed: one that is being pressed must not vanish under the finger.
+    context = _head(standing) | {"alone": True, "stale_actions": request.GET.get("actions") != standing.run.status}
+    return render(request, "run/_head.html", context)
+
+
+@require_GET
+def outline(request: HttpRequest, code: str) -> HttpResponse:
+    return render(
+        request, "run/_outline.html", {"standing": Standing(visible_run(request.user, code), now=timezone.now())}
+    )
+
+
+@require_GET
+def answer(request: HttpRequest, code: str) -> HttpResponse:
+    standing = Standing(visible_run(request.user, code), now=timezone.now())
+    return render(request, "run/_answer.html", _answer(request, standing))
+
+
+@require_GET
+def overview(request: HttpRequest, code: str) -> HttpResponse:
+    """The panel while no step is chosen: the plan being written, then the workflow's facts."""
+    standing = Standing(visible_run(request.user, code), now=timezone.now())
+    return render(request, "run/_overview.html", _overview(request, standing))
+
+
+@require_GET
+def step(request: HttpRequest, code: str, key: str) -> HttpResponse:
+    return render(request, "run/_step.html", {"panel": StepPanel(visible_run(request.user, code), key, request.GET)})
+
+
+def _head(standing: Standing) -> dict[str, Any]:
+    return {"standing": standing, "trouble": trouble_of(standing), "submit_key": uuid4().hex}
+
+
+def _answer(request: HttpRequest, standing: Standing) -> dict[str, Any]:
+    is_raw, is_whole = request.GET.get("raw") == "1", request.GET.get("all") == "1"
+    return {
+        "standing": standing,
+        "text": shown(standing.run.answer, whole=is_whole, raw=is_raw),
+        "is_raw": is_raw,
+        "page_url": f"{reverse('run', args=[standing.run.code])}?view=graph",
+        "part_url": f"{reverse('run-answer', args=[standing.run.code])}?view=graph",
+    }
+
+
+def _overview(request: HttpRequest, standing: Standing) -> dict[str, Any]:
+    return {"standing": standing, "plans": list(standing.run.proposals.defer("sent"))}
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    given = request.GET.get(name, "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+
+
+# --- what is done with it ------------------------------------------------------------------------------------------
+
+
+@require_POST
+def stop(request: HttpRequest, code: str) -> HttpResponse:
+    run = visible_run(request.user, code)
+    try:
+        services.stop_run(
+            run=run, by=person(request), now=timezone.now(), reason=request.POST.get("reason", "").strip()
+        )
+    except StudioError as refusal:
+        messages.error(request, refusal.message)
+    return _to(run)
+
+
+@require_POST
+def approve(request: HttpRequest, code: str) -> HttpResponse:
+    run = visible_run(request.user, code)
+    try:
+        services.approve_run(run=run, by=person(request), now=timezone.now())
+    except Conflict:
+        messages.error(request, f"Run {run.code} does not wait for approval any more.")
+    return _to(run)
+
+
+@require_POST
+def rerun(request: HttpRequest, code: str) -> HttpResponse:
+    """The same workflow again (`reuse`: only what has no result yet; `fresh`: every step), or a new `plan`."""
+    run = visible_run(request.user, code)
+    try:
+        child = _again(
+            run, request.POST.get("mode", "reuse"), by=person(request), submit_key=request.POST.get("submit_key")
+        )
+    except StudioError as refusal:
+        messages.error(request, refusal.message)
+        return _to(run)
+    return _to(child)
+
+
+def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
+    now, key = timezone.now(), (submit_key or "")[:64] or None
+    if mode == "plan":
+        profile = Profile.objects.visible_to(by).enabled().filter(slug=run.profile).first()
+        if profile is None:
+            raise Invalid(
+                f"The profile “{run.profile}” is not offered any more. Compose the task anew with another one."
+            )
+        setup = run.setup
+        return services.submit_run(
+            task=run.task, profile=profile, by=by, now=now, max_steps=setup["max_steps"], submit_key=key
+        )
+    workflow = run.workflow
+    if workflow is None:
+        raise Invalid("This run has no workflow yet that could be run again. Have it planned again.")
+    if mode not in ("reuse", "fresh"):
+        raise Invalid("Choose how to run it again: reuse what is unchanged, or everything fresh.")
+    fresh = workflow.keys if mode == "fresh" else ()
+    return services.fork_run(parent=run, workflow=workflow, by=by, now=now, fresh=fresh, submit_key=key)
+
+
+def _to(run: Run) -> HttpResponseRedirect:
+    return redirect(reverse("run", args=[run.code]))
+
+
+urls: list[URLPattern] = [
+    path("runs/<code>/", page, name="run"),
+    path("runs/<code>/head/", head, name="run-head"),
+    path("runs/<code>/outline/", outline, name="run-outline"),
+    path("runs/<code>/answer/", answer, name="run-answer"),
+    path("runs/<code>/panel/", overview, name="run-panel"),
+    path("runs/<code>/steps/<key>/", step, name="run-step"),
+    path("runs/<code>/stop/", stop, name="run-stop"),
+    path("runs/<code>/approve/", approve, name="run-approve"),
+    path("runs/<code>/rerun/", rerun, name="run-rerun"),
+]

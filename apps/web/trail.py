@@ -1,0 +1,94 @@
+"""A run's trail in its page: as facts for the canvas, and as a list to read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.audit import log
+from apps.audit.log import Read
+from apps.runs.models import Run
+from apps.web.figures import plural, seconds
+
+FIRST_EVENTS = 2_000  # with the page; what is beyond comes over the socket
+TEXT_CHARS = 2_000
+PAGE = 200
+
+
+def first_events(run: Run) -> dict[str, Any]:
+    """What happened so far, in the words of the socket, so that the canvas is drawn before it is connected."""
+    events = log.read(run.trail, limit=FIRST_EVENTS, texts_limit=TEXT_CHARS)
+    told = [
+        {
+            "seq": event.seq,
+            "at": event.at.isoformat(),
+            "verb": event.verb,
+            "actor": {"kind": event.actor.kind, "label": event.actor.label},
+            "data": event.data,
+            "texts": {name: text for name, text in event.texts.items() if name != "request"},
+        }
+        for event in events
+    ]
+    return {"t": "events", "events": told, "head": events[-1].seq if events else 0}
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event as a line to read."""
+
+    seq: int
+    at: datetime
+    verb: str
+    who: str
+    kind: str
+    step: str | None
+    facts: tuple[str, ...]
+    text: str
+
+
+def events_after(run: Run, after: int) -> tuple[list[Told], int | None]:
+    """A page of events, and the place to go on from; None where there are no more."""
+    events = log.read(run.trail, after=after, limit=PAGE + 1, texts_limit=200)
+    more = events[PAGE - 1].seq if len(events) > PAGE else None
+    return [_told(event) for event in events[:PAGE]], more
+
+
+def _told(event: Read) -> Told:
+    step = event.data.get("step")
+    return Told(
+        seq=event.seq,
+        at=event.at,
+        verb=event.verb,
+        who=event.actor.label,
+        kind=event.actor.kind,
+        step=step if isinstance(step, str) else None,
+        facts=tuple(_facts(event.data)),
+        text=_text(event.texts),
+    )
+
+
+def _facts(data: dict[str, Any]) -> Sequence[str]:
+    facts = []
+    if isinstance(data.get("number"), int) and data["number"] > 1:
+        facts.append(f"attempt {data['number']}")
+    if isinstance(data.get("kind"), str):
+        facts.append(data["kind"].replace("_", " "))
+    if isinstance(data.get("retry_in_s"), int | float):
+        facts.append(f"again in {seconds(data['retry_in_s'] * 1000)}")
+    if isinstance(data.get("steps"), list):
+        facts.append(plural(len(data["steps"]), "step"))
+    if isinstance(data.get("output_tokens"), int):
+        facts.append(plural(data["output_tokens"], "token"))
+    if isinstance(data.get("duration_ms"), int | float):
+        facts.append(seconds(data["duration_ms"]))
+    if isinstance(data.get("child"), str):
+        facts.append(data["child"])
+    return facts
+
+
+def _text(texts: dict[str, str | None]) -> str:
+    """The one text that tells most about the event."""
+    for name in ("error", "reason", "answer", "result", "task"):
+        if text := texts.get(name):
+            return " ".join(text.split())
+    return ""

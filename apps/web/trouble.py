@@ -1,0 +1,76 @@
+"""What is said when a run has failed: where, what the provider said, what was paid, and what to do next."""
+
+from dataclasses import dataclass
+
+from apps.runs.models import Attempt
+from apps.web.figures import plural
+from apps.web.standing import Line, Standing
+
+AGAIN = "Re-run from there: what is finished is not paid again."
+OTHER_WORKER = "Give the step to another worker, or re-run from there later."
+NEXT = {
+    "auth": "Its key is missing or was refused: an admin sets it right in the admin pages. Then re-run from there.",
+    "rate_limited": "The provider asks for patience. Re-run from there in a while, or give the step to another worker.",
+    "not_found": "The provider does not know this model: give the step to another worker.",
+    "bad_request": "The provider refuses this request: change the instruction, or give the step to another worker.",
+    "empty": "Say in the instruction what is wanted, or give the step to another worker.",
+    "unavailable": "Give the step to another worker, or mend this one in the admin pages.",
+    "refused": OTHER_WORKER,
+    "timeout": OTHER_WORKER,
+}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is no answer."""
+
+    title: str
+    said: str
+    details: str
+    next: str
+    line: Line | None
+    attempt: Attempt | None
+    can_plan: bool
+
+
+def trouble_of(standing: Standing) -> Trouble | None:
+    """What went wrong with a failed run; None for any other."""
+    run = standing.run
+    if run.status != run.Status.FAILED:
+        return None
+    line = next((line for line in standing.lines if line.row.key == run.error_step), None)
+    if line is None:
+        return _of_the_plan(standing) if standing.workflow is None else _of_the_whole(standing)
+
+    calls = standing.attempts.get(line.row.pk, [])
+    last = calls[-1] if calls else None
+    title = f"Step {line.number}, “{line.title}”, failed"
+    if last is not None:
+        title += f" at attempt {last.number} of {run.setup['tries']}" if last.number > 1 else " at its first attempt"
+    kind = last.error_kind if last else "unavailable"
+    said = (last.error if last else "") or line.row.note or run.error
+    details = ", ".join(
+        part
+        for part in (
+            line.worker.name,
+            kind.replace("_", " "),
+            f"HTTP {last.error_status}" if last and last.error_status else "",
+        )
+        if part
+    )
+    return Trouble(f"{title}.", said, details, NEXT.get(kind, AGAIN), line, last, can_plan=False)
+
+
+def _of_the_plan(standing: Standing) -> Trouble:
+    asked = len(standing.proposals)
+    title = f"The plan failed after {plural(asked, 'try')}." if asked == 1 else f"The plan failed after {asked} tries."
+    if not asked:
+        title = "The run failed before it had a plan."
+    who = standing.conductor.name if standing.conductor else ""
+    return Trouble(
+        title, standing.run.error, who, "What the conductor wrote is kept beside.", None, None, can_plan=True
+    )
+
+
+def _of_the_whole(standing: Standing) -> Trouble:
+    return Trouble("The run failed.", standing.run.error, "", AGAIN, None, None, can_plan=True)

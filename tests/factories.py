@@ -1,0 +1,196 @@
+"""People, pools and runs for tests: runs are made by the services and written by a driver's desk, as in life."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from apps.accounts.models import Membership, Project, User
+from apps.audit.log import Actor
+from apps.runs import claim, services
+from apps.runs.log import Desk
+from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.runs.reuse import digest_of, recorded, render
+from apps.workers.calls import CallFailed, Completion, FailureKind, Usage
+from apps.workers.models import Profile
+from apps.workers.services import ensure_simulated
+from apps.workflows.workflow import Step as Planned
+from apps.workflows.workflow import Workflow
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+DRIVER = "driver-of-the-tests"
+_numbers = count(1)
+
+
+def make_person(name: str = "", *, project: Project | None = None) -> User:
+    """An analyst in the project `default`, or in another one."""
+    project = project or make_project()
+    user = User.objects.create_user(name or f"person-{next(_numbers)}", home_project=project)
+    Membership.objects.create(user=user, project=project, role=Membership.Role.ANALYST)
+    return user
+
+
+def make_project(slug: str = "default") -> Project:
+    return Project.objects.get_or_create(slug=slug, defaults={"name": slug.title(), "created_at": NOON})[0]
+
+
+def make_pool() -> Profile:
+    """The four simulated workers, their conductor and the profiles of a fresh studio; the one that conducts."""
+    by = Actor(kind="system", id="tests", label="the tests")
+    ensure_simulated(url="http://127.0.0.1:9/v1", by=by, now=NOON)
+    return Profile.objects.get(slug="studio-ultra")
+
+
+def make_run(*, by: User, task: str = "Which region grew most?", profile: Profile | None = None, **more: Any) -> Run:
+    """A run that waits for a driver."""
+    return services.submit_run(task=task, profile=profile or make_pool(), by=by, now=more.pop("now", NOON), **more)
+
+
+def chain(*instructions: str, worker: str = "sim-birch") -> Workflow:
+    """Steps s1, s2, …, each of which reads all before it."""
+    keys = [f"s{number}" for number in range(1, len(instructions) + 1)]
+    return Workflow(
+        steps=tuple(
+            Planned(key=key, instruction=instruction, worker=worker, access=tuple(keys[:at]))
+            for at, (key, instruction) in enumerate(zip(keys, instructions, strict=True))
+        )
+    )
+
+
+def reply(text: str, **usage: Any) -> Completion:
+    """What a worker answered: a cost and a usage that the provider counted, unless told otherwise."""
+    cost = usage.pop("cost_usd", Decimal("0.0042"))
+    return Completion(
+        text=text,
+        usage=Usage(**({"input_tokens": 120, "output_tokens": max(1, len(text) // 4)} | usage)),
+        cost_usd=cost,
+        ttft_ms=410.0,
+        duration_ms=2300.0,
+        finish_reason="stop",
+        model="sim-birch",
+    )
+
+
+def failure(message: str, *, kind: FailureKind = "server", retryable: bool = True, **more: Any) -> CallFailed:
+    return CallFailed(kind, message, retryable=retryable, **more)
+
+
+@dataclass
+class Driving:
+    """A driver at a run, whose clock moves on by `pace` with everything it writes."""
+
+    run: Run
+    pace: timedelta = timedelta(seconds=1)
+    at: datetime | None = None
+    rung: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.at = self.at or self.run.created_at
+        claimed = claim.claim(self.run.pk, driver=DRIVER, now=self.tick())
+        assert claimed is not None, "the run is not free to be claimed"
+        self.run = claimed
+        self.desk = Desk(claimed, claim.driver_actor(DRIVER), self.tick, lambda _, verbs: self.rung.extend(verbs))
+
+    def tick(self) -> datetime:
+        assert self.at is not None
+        self.at += self.pace
+        return self.at
+
+    # --- planning --------------------------------------------------------------------------------------------------
+
+    def ask(self) -> Proposal:
+        """The conductor is asked, and writes."""
+        number = self.run.proposals.count() + 1
+        return self.desk.start_planning(
+            messages=[{"role": "user", "content": "Plan it."}], number=number, conductor="sim-conductor"
+        )
+
+    def plan(
+        self, workflow: Workflow, *, raw: str = "model_id = [1]", repairs: Sequence[str] = (), hold: bool = False
+    ) -> None:
+        """The conductor is asked, and its workflow is taken."""
+        self.desk.finish_planning(
+            self.ask(),
+            status=Proposal.Status.VALID,
+            raw=raw,
+            repairs=repairs,
+            steps=len(workflow.steps),
+            completion=reply(raw, cost_usd=Decimal(0)),
+        )
+        self.desk.adopt(workflow, by="planner", warnings=(), hold=hold)
+
+    def misplan(self, raw: str, *, problems: Sequence[str], repairs: Sequence[str] = ()) -> None:
+        """The conductor is asked, and what it writes cannot be used."""
+        self.desk.finish_planning(
+            self.ask(),
+            status=Proposal.Status.INVALID,
+            raw=raw,
+            repairs=repairs,
+            problems=problems,
+            completion=reply(raw, cost_usd=Decimal(0)),
+        )
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    def step(self, key: str) -> Step:
+        return self.run.steps.get(key=key)
+
+    def messages(self, key: str) -> list[dict[str, str]]:
+        """The prompt of a step, from what its sources have answered."""
+        workflow = Run.objects.get(pk=self.run.pk).workflow
+        assert workflow is not None
+        done = self.run.steps.filter(status__in=Step.DONE)
+        results = dict(done.values_list("key", "result"))
+        wanted = workflow.step(key)
+        given = {source: results[source] for source in wanted.access if source in results}
+        return render(workflow, wanted, task=self.run.task, results=given).messages
+
+    def start(self, key: str) -> Attempt:
+        """A worker is called for a step, and has not answered yet."""
+        step, messages = self.step(key), self.messages(key)
+        return self.desk.start_step(
+            step,
+            number=step.attempts.count() + 1,
+            worker=step.worker,
+            digest=digest_of(self.run.pool[step.worker], messages),
+            messages=messages,
+        )
+
+    def finish(self, key: str, text: str, **usage: Any) -> Attempt:
+        """A worker is called for a step, and answers."""
+        attempt = self.start(key)
+        self.desk.succeed_step(self.step(key), attempt, reply(text, **usage))
+        return attempt
+
+    def fail(self, key: str, error: CallFailed, *, retry_in_s: float | None = None) -> Attempt:
+        """A worker is called for a step and fails: for good, unless it is called again in `retry_in_s`."""
+        attempt = self.start(key)
+        self.desk.fail_attempt(
+            self.step(key), attempt, error, cost_usd=Decimal(0), retry_in_s=retry_in_s, duration_ms=900.0
+        )
+        return attempt
+
+    def reuse(self, key: str) -> None:
+        """The recorded result of the very same request in the lineage is taken."""
+        step, messages = self.step(key), self.messages(key)
+        source = recorded(self.run)[key, digest_of(self.run.pool[step.worker], messages)]
+        self.desk.reuse(step, source, messages=messages)
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def succeed(self, answer: str, *, step: str, rule: str = "last") -> Run:
+        self.desk.succeed(answer=answer, step=step, rule=rule)
+        return self.told()
+
+    def carry(self, results: Mapping[str, str]) -> Run:
+        """Every step is answered, one after the other, and the last one's result is the answer."""
+        for key, text in results.items():
+            self.finish(key, text)
+        last = list(results)[-1]
+        return self.succeed(results[last], step=last)
+
+    def told(self) -> Run:
+        """The run as the tables have it now."""
+        return Run.objects.get(pk=self.run.pk)
