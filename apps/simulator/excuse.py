@@ -18,7 +18,7 @@ def excuse(model: Model, assignment: Assignment, rng: Random) -> Reply:
     lines = [
         f"## {_title(assignment.instruction)}",
         "",
-        f"I am **{model.name.removesuffix(' (simulated)')}**, a simulated model. I can do sums, dates, units, tables "
+        f"I am **{model.name}**, a simulated model. I can do sums, dates, units, tables "
         f"and puzzles, but not this; {_MANNERS[rng.randrange(len(_MANNERS))]}",
         "",
         "### The subtask",

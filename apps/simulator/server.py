@@ -1,6 +1,7 @@
 """The HTTP face: the part of OpenAI's API that the studio speaks, and the log that tests read."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from itertools import count
@@ -139,6 +140,10 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         if row.outcome == "running":
             row.outcome = "stopped" if simulator.stopping else "cut by client"
         raise
+    except Exception:
+        row.outcome = "500"
+        logging.getLogger(__name__).exception("a request could not be answered")
+        return Refused(500, "The simulator failed; this is its own fault.", kind="server_error").response()
     finally:
         simulator.log.close(row)
 

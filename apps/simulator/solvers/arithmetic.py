@@ -42,6 +42,7 @@ def evaluate(expression: str) -> Fraction:
 
 def _tree(expression: str) -> ast.expr:
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", expression.translate(_SIGNS)).replace("^", "**").strip()
+    text = re.sub(r"(?<![\d.])0+(?=\d)", "", text)  # Python refuses 007
     if len(text) > LONGEST:
         raise NotArithmetic("the expression is too long")
     try:
@@ -116,7 +117,10 @@ def solve(text: str) -> Problem | None:
     if expression is None:
         return None
     steps: list[str] = []
-    value = _value(_tree(expression), steps)
+    try:
+        value = _value(_tree(expression), steps)
+    except NotArithmetic:
+        return None
     return Problem(
         family="arithmetic",
         ask=f"Compute {expression} and give the number.",

@@ -81,6 +81,7 @@ def _moved(text: str, start: date, span: re.Match[str]) -> Problem | None:
     sign = -1 if span["way"].lower() in _BACK else 1
     try:
         end, working = _walk(start, sign * count, unit)
+        others = [end + timedelta(days=off) for off in (-1, 1, 30 * sign)]
     except (ValueError, OverflowError):
         return None
     way = "before" if sign < 0 else "after"
@@ -94,7 +95,7 @@ def _moved(text: str, start: date, span: re.Match[str]) -> Problem | None:
         check=f"Check the date found by counting the {unit}s from it to {_said(start)}, and give the date in ISO form.",
         answer=_as_asked(text, end),
         working=working,
-        wrong=tuple(_as_asked(text, end + timedelta(days=off)) for off in (-1, 1, 30 * sign)),
+        wrong=tuple(_as_asked(text, other) for other in others),
     )
 
 

@@ -9,6 +9,8 @@ from operator import mul
 
 from apps.simulator.solvers.problem import Part, Problem, plain, slips
 
+LONGEST = 400  # characters beside the list; numbers in a longer text are no exercise
+
 Values = list[Fraction]
 Change = Callable[[Values], Values]
 
@@ -60,7 +62,7 @@ def solve(text: str) -> Problem | None:
     rest = text[: given.start()] + " " + text[given.end() :]
     changes = sorted([*_filters(rest), *_transforms(rest)], key=lambda change: change[0])
     reducer = next(((match, *word) for cue, word in _REDUCERS.items() if (match := re.search(cue, rest, re.I))), None)
-    if (not changes and reducer is None) or len(values) > 200:
+    if (not changes and reducer is None) or len(rest) > LONGEST:
         return None
     return _carried_out(values, changes, reducer, text)
 
@@ -144,7 +146,7 @@ def _carried_out(
         stages.append(values)
         working.append(f"{told[0].upper()}{told[1:]}: {_told(values)}")
     answer = _told(values)
-    wrong: tuple[str, ...] = (_told(stages[-2]), _told(values[:-1] or stages[0]))
+    wrong: tuple[str, ...] = (_told(stages[max(0, len(stages) - 2)]), _told(values[:-1] or stages[0]))
     if reducer:
         _, word, function = reducer
         if not values:

@@ -152,22 +152,19 @@ def _rate(passage: str, name: str) -> Fraction | None:
 
 
 def _looked_up(choice: Choice) -> tuple[str, tuple[str, ...]] | None:
-    """The option that stands in the sentence nearest to the question."""
-    words = _words(choice.question)
-    best: tuple[int, str, str] = (0, "", "")
+    """The option that stands in the clause nearest to the question. Of its words the later ones tell more."""
+    words = [word[:6] for word in re.findall(r"[a-z]+", choice.question.lower()) if word not in _COMMON]
+    best: tuple[float, str, str] = (0, "", "")
     doubt = False
-    for sentence in re.split(r"(?<=[.!?;])\s+", choice.passage):
-        score = len(words & _words(sentence))
-        hits = [letter for letter, option in choice.options.items() if _stands_in(option, sentence)]
-        if len(hits) == 1 and score > best[0]:
-            best, doubt = (score, hits[0], sentence), False
-        elif len(hits) == 1 and score == best[0] and hits[0] != best[1]:
-            doubt = True
-    return (best[1], (f"The passage says: “{best[2]}”",)) if best[0] >= 2 and not doubt else None
-
-
-def _words(text: str) -> set[str]:
-    return {word[:6] for word in re.findall(r"[a-z]+", text.lower()) if word not in _COMMON}
+    for clause in re.split(r"(?<=[.!?;])\s+|,\s+|\s+and\s+", choice.passage):
+        heard = {word[:6] for word in re.findall(r"[a-z]+", clause.lower())}
+        score = sum(1 + at / len(words) for at, word in enumerate(words) if word in heard)
+        hits = [letter for letter, option in choice.options.items() if _stands_in(option, clause)]
+        if len(hits) != 1 or score < best[0]:
+            continue
+        doubt = score == best[0] and hits[0] != best[1]
+        best = (score, hits[0], clause)
+    return (best[1], (f"The passage says: “{best[2]}”",)) if best[0] >= 1 and not doubt else None
 
 
 def _stands_in(option: str, sentence: str) -> bool:

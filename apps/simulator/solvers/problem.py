@@ -2,8 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from math import floor
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,9 @@ def number_of(text: str) -> Fraction | None:
 
 def rounded(value: Fraction, places: int) -> str:
     """The value with that many decimal places, halves away from zero, as people round."""
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    return str(exact.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP))
+    digits = str(floor(abs(value) * 10**places + Fraction(1, 2))).rjust(places + 1, "0")
+    sign = "-" if value < 0 and digits.strip("0") else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else sign + digits
 
 
 def plain(value: Fraction, *, longest: int = 10) -> str:
@@ -120,7 +121,7 @@ def slips(value: Fraction, text: str = "") -> tuple[str, ...]:
     right = shown(value, text)
     digits = list(right)
     for at in range(len(digits) - 1, 0, -1):
-        if digits[at].isdigit() and digits[at - 1].isdigit() and digits[at] != digits[at - 1]:
+        if digits[at].isdigit() and digits[at - 1].isdigit() and digits[at] not in (digits[at - 1], "0"):
             digits[at], digits[at - 1] = digits[at - 1], digits[at]
             break
     step = Fraction(10) if abs(value) >= 100 else Fraction(1)

@@ -30,7 +30,7 @@ def solve(text: str) -> Problem | None:
     if singular(links[-1][1]) != singular(asked["noun"]):
         return None
     links += _period(asked["rest"])
-    if any(value is None for value, _ in links) or not _is_whole_chain(story, asked["rest"], links):
+    if any(not value for value, _ in links) or not _is_whole_chain(story, asked["rest"], links):
         return None
     return _problem(asked["noun"], [(value, noun) for value, noun in links if value is not None])
 
@@ -74,7 +74,7 @@ def _problem(noun: str, links: list[tuple[Fraction, str]]) -> Problem:
         check=f"Check the number of {noun} by multiplying {factors} again in another order, and give the number.",
         answer=plain(total),
         working=tuple(working),
-        wrong=(plain(lost), *slips(total)),
+        wrong=tuple(wrong for wrong in (plain(lost), *slips(total)) if wrong != plain(total)),
         parts=(
             Part(
                 cue=first,

@@ -144,6 +144,6 @@ def _changing(text: str) -> Problem | None:
         check=f"Check the result of this: {told[0].lower()}{told[1:]}; give the string.",
         answer=result,
         working=(f"{subject} has {len(subject)} characters.",),
-        wrong=(result[:-2] + result[-1:] + result[-2:-1], result[1:]),
+        wrong=tuple({result[:-2] + result[-1:] + result[-2:-1], f"{result}{result[-1:]}"} - {result}),
         is_easy=True,
     )

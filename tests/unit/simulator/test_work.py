@@ -1,0 +1,140 @@
+"""What workers reply to their part of a workflow."""
+
+import json
+
+import pytest
+
+from apps.simulator.conduct import make_plan
+from apps.simulator.models import MODELS
+from apps.simulator.reading import Brief
+from apps.simulator.solvers.countdown import verdict
+from apps.simulator.speak import speak
+from apps.simulator.work import claimed
+
+from .prompts import asked_to_conduct, asked_to_work
+from .tasks import COUNTDOWN, NO_PUZZLES, SAMPLES
+
+ATLAS, BIRCH, CEDAR, DELTA = (MODELS[f"sim-{name}"] for name in ("atlas", "birch", "cedar", "delta"))
+WORKERS = (ATLAS, BIRCH, CEDAR, DELTA)
+TABLE = next(task for task in SAMPLES if task.startswith("Region,"))
+
+
+def carried_out(task, plan, workers=WORKERS):
+    """The results of a plan's steps, each worker reading what it may."""
+    results = []
+    for instruction, model, reads in zip(plan.subtasks, plan.models, plan.reads, strict=True):
+        texts = asked_to_work(task, instruction, [(plan.subtasks[at], results[at]) for at in reads])
+        results.append(speak(workers[model], texts).text)
+    return results
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 3, 5])
+@pytest.mark.parametrize(("task", "answer"), SAMPLES.items())
+def test_every_workflow_ends_with_the_right_answer(task, answer, max_steps):
+    for seed in range(10):
+        plan = make_plan(Brief(task, max_steps, ("",) * 4), seed=seed)
+
+        last = carried_out(task, plan)[-1]
+
+        assert claimed(last) == answer, plan.subtasks
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 3, 5])
+def test_every_workflow_for_countdown_ends_with_an_expression_that_is_right(max_steps):
+    for seed in range(10):
+        plan = make_plan(Brief(COUNTDOWN, max_steps, ("",) * 4), seed=seed)
+
+        assert verdict(claimed(carried_out(COUNTDOWN, plan)[-1]), COUNTDOWN) == ""
+
+
+@pytest.mark.parametrize(("task", "answer"), SAMPLES.items())
+def test_a_strong_model_is_right_alone(task, answer):
+    assert claimed(speak(ATLAS, asked_to_work(task, task)).text) == answer
+    assert claimed(speak(ATLAS, (("user", task),)).text) == answer
+
+
+def test_a_weak_model_is_wrong_sometimes_and_always_alike():
+    texts = [asked_to_work(f"Compute {n} * 37 + 11.", f"Compute {n} * 37 + 11.") for n in range(200, 300)]
+
+    replies = [speak(DELTA, text).text for text in texts]
+
+    right = sum(claimed(reply) == str(n * 37 + 11) for n, reply in zip(range(200, 300), replies, strict=True))
+    assert 40 <= right <= 80
+    assert replies == [speak(DELTA, text).text for text in texts]
+
+
+def test_another_seed_errs_elsewhere():
+    texts = [asked_to_work(f"Compute {n} * 37 + 11.", "Do it") for n in range(200, 230)]
+
+    assert [speak(DELTA, text, seed=1).text for text in texts] != [speak(DELTA, text, seed=2).text for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "answer"),
+    [
+        ("Compute the growth of South from Q1 to Q4 in per cent.", "53.1 %"),
+        ("What about north and WEST?", "North: 33.3 %; West: 34.7 %"),
+        ("Compare all regions, South too, and name the one that grew most.", "South, 53.1 %"),
+        ("Compute (150 - 98) / 98 * 100", "53.0612244898"),
+    ],
+)
+def test_the_subtask_says_which_part_of_the_task_is_wanted(instruction, answer):
+    assert claimed(speak(ATLAS, asked_to_work(TABLE, instruction)).text) == answer
+
+
+def test_a_checker_computes_again_and_says_what_is_wrong():
+    attempts = [("Compute the growth of South.", "Answer: 35.1 %"), ("Compute the growth of West.", "**34.7 %**")]
+
+    reply = speak(ATLAS, asked_to_work(TABLE, "Check both results and name the region that grew most.", attempts)).text
+
+    assert "- Step 1 says 35.1 %: not what I get, 53.1 %." in reply
+    assert "- Step 2 says 34.7 %: right." in reply
+    assert reply.endswith("Answer: South, 53.1 %")
+
+
+def test_where_the_task_is_hidden_a_checker_goes_with_most_of_what_it_reads():
+    answers = [("Solve it", "Answer: 12"), ("Solve it", "Answer: 14"), ("Solve it", "Answer: 14")]
+
+    texts = asked_to_work("hidden", "Decide which result is right.", answers, show_task=False)
+
+    assert claimed(speak(ATLAS, texts).text) == "14"
+
+
+def test_a_plan_is_a_plan_and_gives_no_result():
+    reply = speak(ATLAS, asked_to_work(TABLE, "Plan how to find the region that grew most.")).text
+
+    assert claimed(reply) is None
+    assert "1. Compute the growth of region North" in reply
+
+
+@pytest.mark.parametrize("task", NO_PUZZLES)
+def test_what_cannot_be_solved_is_said_to_be_simulated_with_what_was_read(task):
+    long = "A sentence to be read. " * 40
+
+    reply = speak(CEDAR, asked_to_work(task, "Verify the draft; return it corrected.", [("Draft it", long)])).text
+
+    assert "**Cedar**, a simulated model" in reply
+    assert "> Verify the draft; return it corrected." in reply
+    assert "Step 1 begins:" in reply
+    assert long[:190] in reply
+    assert long not in reply
+
+
+def test_code_that_is_asked_about_is_shown_in_a_fence():
+    reply = speak(BIRCH, asked_to_work(NO_PUZZLES[1], "Review `mean`.")).text
+
+    assert "```python\ndef mean(xs):\n" in reply
+
+
+def test_a_worker_asked_for_json_replies_with_json():
+    form = '{"type": "json_object"}'
+    note = next(task for task in SAMPLES if "JSON" in task)
+
+    assert json.loads(speak(ATLAS, asked_to_work("", "Compute 2 + 3"), response_format=form).text)["answer"] == "5"
+    assert json.loads(speak(ATLAS, asked_to_work(note, note), response_format=form).text)["amount_eur"] == 12480.5
+
+
+def test_a_model_that_does_not_conduct_writes_no_workflow():
+    reply = speak(ATLAS, asked_to_conduct("Why is the sky blue?")).text
+
+    assert "a simulated model" in reply
