@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { GAP_Y, HEIGHT, isInView, WIDTH, type Node, type Places } from "../src/canvas/geometry";
+import { GAP_Y, HEIGHT, isInView, revealing, WIDTH, type Node, type Places } from "../src/canvas/geometry";
 import { layered } from "../src/canvas/layout";
 import { place } from "../src/canvas/place";
 
@@ -149,4 +149,16 @@ test("a box is in view only when all of it is", () => {
   expect(isInView(box, { x: 110, y: 10, zoom: 1 }, size)).toBe(false);
   expect(isInView(box, { x: -1, y: 10, zoom: 1 }, size)).toBe(false);
   expect(isInView(box, { x: 10, y: 10, zoom: 2 }, size)).toBe(false);
+});
+
+describe("bringing a card into view", () => {
+  const size = { width: 500, height: 300 };
+  const card = { x: 0, y: 0, width: 200, height: 100 };
+  test("moves as little as it can", () => {
+    expect(revealing(card, { x: -50, y: 40, zoom: 1 }, size)).toEqual({ x: 20, y: 40, zoom: 1 });
+    expect(revealing(card, { x: 400, y: 290, zoom: 1 }, size)).toEqual({ x: 280, y: 180, zoom: 1 });
+  });
+  test("shows the beginning of one that is larger than the window", () => {
+    expect(revealing({ ...card, width: 900 }, { x: 30, y: 40, zoom: 1 }, size).x).toBe(20);
+  });
 });

@@ -15,7 +15,7 @@ import { useCallback, useMemo, useRef, useState, useSyncExternalStore, type Focu
 import type { Store } from "../store";
 import { AccessEdge } from "./AccessEdge";
 import { SharedContext } from "./context";
-import { HEIGHT, isInView, WIDTH } from "./geometry";
+import { HEIGHT, isInView, revealing, WIDTH } from "./geometry";
 import { edgeId, readablePast, type Edge, type GraphModel } from "./model";
 import { neighbour, type Direction } from "./neighbour";
 import { StepCard, type StepNodeData } from "./StepCard";
@@ -119,9 +119,9 @@ function Flow({ store: models, actions, tails, memory, children }: CanvasProps) 
     if (at === undefined) return;
     const { width, height, transform } = store.getState();
     const view = { x: transform[0], y: transform[1], zoom: transform[2] };
-    if (isInView({ ...at, width: WIDTH, height: HEIGHT }, view, { width, height })) return;
-    isPersons.current = true;
-    void flow.setCenter(at.x + WIDTH / 2, at.y + HEIGHT / 2, { zoom: view.zoom, duration: calm(200) });
+    const box = { ...at, width: WIDTH, height: HEIGHT };
+    if (isInView(box, view, { width, height })) return;
+    void flow.setViewport(revealing(box, view, { width, height }), { duration: calm(200) });
   };
 
   return (

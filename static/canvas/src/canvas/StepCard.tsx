@@ -4,7 +4,12 @@ import { memo, useCallback, useContext, useSyncExternalStore } from "react";
 import { SharedContext } from "./context";
 import type { Card } from "./model";
 import { Dot, WorkerChip } from "./parts";
+import { tail as shortTail } from "../live/streams";
 import type { Tail, Tails } from "./tails";
+
+/** Characters of a title that surely fit on one line; a longer one takes the second line of the text. */
+const ONE_LINE = 20;
+const SHORT_TAIL = 23;
 
 export type StepNodeData = { card: Card; isRead: boolean };
 
@@ -15,6 +20,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
   const isSelected = model.selection.step === card.key;
   const problem = card.problems.find((each) => each.severity === "error") ?? card.problems[0];
   const isWriting = tail.text !== "";
+  const isLong = Array.from(card.title).length > ONE_LINE;
 
   return (
     <>
@@ -33,6 +39,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         data-key={card.key}
         data-state={card.state}
         data-problem={problem?.severity}
+        data-long={isLong}
         data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
       >
         <div className="flow-title">
@@ -48,7 +55,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         {problem === undefined || isWriting ? (
           // What is being written is left out of the card's name, which would never come to rest.
           <p className={isWriting ? "flow-writing" : undefined} aria-hidden={isWriting}>
-            {isWriting ? tail.text : card.text}
+            {!isWriting ? card.text : isLong ? shortTail(tail.text, SHORT_TAIL) : tail.text}
           </p>
         ) : (
           <p className="flow-problem" title={card.problems.map((each) => each.message).join("\n")}>

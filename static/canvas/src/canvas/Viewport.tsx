@@ -12,7 +12,6 @@ const NARROWEST = 0.25;
 /** Room for the buttons below. */
 const FOOT = 56;
 const SIDE = 20;
-const CORNER = { x: 24, y: 24, zoom: 1 };
 
 type Props = {
   places: Places;
@@ -32,15 +31,17 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
   const fit = (duration: number): void => {
     const box = bounds(places.values());
     if (box === null || width === 0) return;
+    // While cards still come, they come at the right: leave the room there.
+    const corner = (zoom: number) => ({ x: SIDE - box.x * zoom, y: SIDE + head - box.y * zoom, zoom });
     const padding = { x: `${SIDE}px`, top: `${SIDE + head}px`, bottom: `${FOOT}px` } as const;
-    void flow.setViewport(getViewportForBounds(box, width, height, NARROWEST, 1, padding), { duration });
+    const whole = getViewportForBounds(box, width, height, NARROWEST, 1, padding);
+    void flow.setViewport(growing ? corner(whole.zoom) : whole, { duration });
   };
 
   useEffect(() => {
     const box = bounds(places.values());
     if (box === null || width === 0 || isPersons.current) return;
-    if (!isSet.current && growing) void flow.setViewport(CORNER);
-    else if (!isSet.current) fit(0);
+    if (!isSet.current) fit(0);
     isSet.current = true;
     const { transform } = store.getState();
     const view = { x: transform[0], y: transform[1], zoom: transform[2] };

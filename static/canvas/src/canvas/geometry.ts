@@ -8,7 +8,7 @@ export type Box = { x: number; y: number; width: number; height: number };
 export type Node = { key: string; access: readonly string[] | null };
 
 export const WIDTH = 204;
-export const HEIGHT = 100;
+export const HEIGHT = 104;
 export const GAP_X = 46;
 export const GAP_Y = 24;
 
@@ -25,8 +25,24 @@ export function bounds(places: Iterable<Point>): Box | null {
   };
 }
 
+export type View = Point & { zoom: number };
+export type Size = { width: number; height: number };
+
+/** `view` moved as little as shows all of `box`, with a margin. */
+export function revealing(box: Box, view: View, size: Size, margin = 20): View {
+  const shift = (low: number, high: number, room: number): number =>
+    low < margin ? margin - low : high > room - margin ? Math.max(room - margin - high, margin - low) : 0;
+  const left = box.x * view.zoom + view.x;
+  const top = box.y * view.zoom + view.y;
+  return {
+    x: view.x + shift(left, left + box.width * view.zoom, size.width),
+    y: view.y + shift(top, top + box.height * view.zoom, size.height),
+    zoom: view.zoom,
+  };
+}
+
 /** Whether all of `box` is seen in a window of `size` under `view`. */
-export function isInView(box: Box, view: Point & { zoom: number }, size: { width: number; height: number }): boolean {
+export function isInView(box: Box, view: View, size: Size): boolean {
   const left = box.x * view.zoom + view.x;
   const top = box.y * view.zoom + view.y;
   return (
