@@ -56,6 +56,7 @@ def _run(command: list[str | Path], account: tuple[int, int] | None) -> subproce
         user=user,
         group=group,
         extra_groups=[] if account else None,
+        process_group=0,  # Ctrl-C is for us; what has begun comes to its end
     )
 
 
@@ -223,7 +224,15 @@ class Postgres:
         """Make the two roles and the database where they are missing.
 
         The owner migrates. The app owns nothing, so it can change rows but not tables, and cannot TRUNCATE.
+
+        :raises Trouble: the server refused, as on a full disk.
         """
+        try:
+            self._ensure_roles()
+        except psycopg.Error as error:
+            raise Trouble(f"The database in {self.home} could not be set up: {error}") from error
+
+    def _ensure_roles(self) -> None:
         with psycopg.connect(self.url(SUPERUSER, "postgres"), autocommit=True) as server:
             for role in (OWNER, APP):
                 self._ensure_role(server, role)

@@ -21,4 +21,4 @@ def explain(error: OSError) -> Trouble:
         return Trouble(
             f"User {os.getuid()} may not use {place}. Change its owner, or choose another place with --data."
         )
-    return Trouble(f"{place}: {error.strerror}.")
+    return Trouble(f"{place}: {error.strerror or error}.")

@@ -69,7 +69,11 @@ def bound_logs(data: Path) -> None:
     """Move what is over the limit aside, one generation back. Writers append, so they go on at the start."""
     for path in (data / "logs").glob("*.*"):
         if path.suffix != ".1" and path.stat().st_size > LOG_LIMIT_BYTES:
-            shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+            before = path.with_name(f"{path.name}.1")
+            try:
+                shutil.copyfile(path, before)
+            except OSError:  # a full disk: what is gone makes room
+                before.unlink(missing_ok=True)
             os.truncate(path, 0)
 
 

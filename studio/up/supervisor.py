@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from studio.embedded import processes
-from studio.embedded.trouble import Trouble
+from studio.embedded.trouble import Trouble, explain
 from studio.up.directory import bound_logs, last_words
 from studio.up.signals import Signals
 
@@ -79,7 +79,11 @@ class Supervisor:
             process = processes.spawn(
                 child.command, log=log, env=child.env, death=child.death, account=child.account, cwd=child.cwd
             )
-        processes.note(self.data / "run", child.name, process.pid, child.stop)
+        try:
+            processes.note(self.data / "run", child.name, process.pid, child.stop)
+        except OSError:
+            processes.end(process, first=child.stop, grace_s=child.grace_s)
+            raise
         return Running(child, process, time.monotonic(), path, before, failures=failures)
 
     def wait_ready(self, names: Iterable[str], *, within_s: float = STARTS_WITHIN_S) -> None:
@@ -144,15 +148,26 @@ class Supervisor:
         now = time.monotonic()
         if one.again_at is not None:
             if now >= one.again_at:
-                self.running[name] = self._spawned(one.child, one.failures)
+                self._start_again(name, one)
         elif not one.alive:
             one.failures = 0 if now - one.began > STEADY_S else one.failures + 1
-            pause = min(LONGEST_PAUSE_S, 0.25 * 2**one.failures) if one.failures else 0.0
-            one.again_at = now + pause
-            when = "now" if pause < 1 else f"in {pause:.0f} s"
-            self.say(f"{name} ended ({how(one.process)}); starting it again {when}. Its log: {one.log}")
+            self.say(f"{name} ended ({how(one.process)}); starting it again {self._later(one)}. Its log: {one.log}")
         elif not one.answered and self._answers(one):
             self.say(f"{name} is back.")
+
+    def _start_again(self, name: str, one: Running) -> None:
+        try:
+            self.running[name] = self._spawned(one.child, one.failures)
+        except (OSError, Trouble) as error:
+            one.failures += 1
+            why = explain(error) if isinstance(error, OSError) else error
+            self.say(f"{name} cannot start; trying again {self._later(one)}. {why}")
+
+    def _later(self, one: Running) -> str:
+        """Decide when a child is started again, and say it in words."""
+        pause = min(LONGEST_PAUSE_S, 0.25 * 2**one.failures) if one.failures else 0.0
+        one.again_at = time.monotonic() + pause
+        return "now" if pause < 1 else f"in {pause:.0f} s"
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 

@@ -110,8 +110,8 @@ def test_as_root_a_directory_out_of_the_servers_reach_is_served_from_elsewhere(t
             assert not elsewhere.is_relative_to(tmp_path)
             assert (elsewhere / "cluster" / "PG_VERSION").exists()
             assert running.get("/healthz") == 200
-        with studio(data):
-            assert Path((data / "postgres-at").read_text().strip()) == elsewhere
+        assert manage(data, "sign_in_link").returncode == 0
+        assert Path((data / "postgres-at").read_text().strip()) == elsewhere
     finally:
         shutil.rmtree(elsewhere)
 

@@ -141,6 +141,24 @@ def test_a_child_that_dies_again_and_again_is_started_more_and_more_slowly(
     assert any("starting it again in " in line for line in said)
 
 
+def test_a_child_that_cannot_be_started_again_is_tried_later(
+    supervisor: Supervisor, said: list[str], tmp_path: Path
+) -> None:
+    supervisor.start(child("brief", SHORT_LIVED))
+    supervisor.until(Path("brief").exists, within_s=5)
+    for path in (tmp_path / "run").iterdir():
+        path.unlink()
+    (tmp_path / "run").rmdir()
+    (tmp_path / "run").write_text("no directory")
+    ask_to_stop(2)
+
+    supervisor.watch()
+
+    assert any(line.startswith("brief cannot start; trying again") for line in said)
+    (tmp_path / "run").unlink()
+    (tmp_path / "run").mkdir()
+
+
 def test_a_command_that_fails_is_told(supervisor: Supervisor, tmp_path: Path) -> None:
     supervisor.begin("prepare", [sys.executable, "-c", BROKEN], env=os.environ, cwd=tmp_path)
 
