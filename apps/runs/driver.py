@@ -6,13 +6,14 @@ thread, through a `Scribe`. It is cancelled from outside when the run was stoppe
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
@@ -20,7 +21,7 @@ from apps.core.errors import StudioError
 from apps.runs import claim as claims
 from apps.runs import process as processes
 from apps.runs.engine import StepFailed, execute, take_answer
-from apps.runs.log import AlreadyWritten, Desk, RunStopped, RunTaken
+from apps.runs.log import Desk, Page, RunStopped, RunTaken
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.planning import PlanFailed, Planning
@@ -33,6 +34,8 @@ from apps.workflows import workflow as workflows
 from apps.workflows.workflow import Workflow
 
 logger = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 # A database that restarts is back within seconds; a run waits that long for it before the driver gives the run up.
 DATABASE_PATIENCE_S = 30
@@ -54,13 +57,15 @@ class Drive:
     def __init__(self, run: Run, process: Process) -> None:
         self.run = run
         self.process = process
-        self.scribe = Scribe(process.loop)
         self.desk = Desk(run, claims.driver_actor(process.name), timezone.now, self._ring)
+        self.scribe = Scribe(process.loop, self.desk.write)
         self.steps: dict[str, Step] = {}
         self.recorded: Recorded = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.writing: dict[int, list[str]] = {}  # attempt id -> what its worker has written so far
         self.noting: set[asyncio.Task[None]] = set()  # replies being written down: never cut in the middle
+        self.fault: Exception | None = None  # a reply could not be written down: nothing may follow
+        self.tried: Counter[str] = Counter()  # calls made for a step by drivers before this one
         self.why_cut = ""
 
     def to_the_end(self) -> None:
@@ -69,10 +74,23 @@ class Drive:
             self.scribe.serve(self._guarded())
         except (RunStopped, RunTaken) as over:
             logger.info("the run is no longer this driver's", why=type(over).__name__)
+        except (OperationalError, InterfaceError):
+            logger.exception("the database did not come back; a driver takes the run over when it does")
         except Exception:
-            logger.exception("the driver failed; another will take the run over")
+            logger.exception("a fault of ours ended the run")
+            self._give_up()
         finally:
             self.process.drop(self.run.pk)
+
+    def _give_up(self) -> None:
+        """Fail the run: what went wrong here would go wrong in the next driver's hands too."""
+        message = "The studio itself failed at this run; its driver's log says where. Finished steps can be reused."
+        try:
+            self.desk.write([partial(self.desk.fail, message=message, code="internal")])
+        except Exception:
+            logger.exception("nor could that be written down")
+        finally:
+            connection.close()
 
     def _ring(self, run: Run, verbs: Sequence[str]) -> None:
         self.process.loop.call_soon_threadsafe(self.process.typist.ring, run.group, "run.bell")
@@ -105,13 +123,15 @@ class Drive:
             self.why_cut = self.why_cut or "stopped"
         except (RunStopped, RunTaken):
             self.why_cut = self.why_cut or "stopped"
-        if self.noting:
-            await asyncio.wait(self.noting)
+        while self.noting:
+            await asyncio.wait(set(self.noting))
+        if self.fault is not None:
+            raise self.fault
         if self.why_cut == "released":
-            await self.write(self.desk.let_go)
+            await self._do(self.desk.let_go)
         elif self.why_cut:
             texts = {attempt: "".join(pieces) for attempt, pieces in self.writing.items()}
-            await self.write(lambda: self.desk.cut(texts))
+            await self._do(partial(self.desk.cut, texts))
 
     async def _carry(self) -> None:
         try:
@@ -119,17 +139,26 @@ class Drive:
             if workflow is not None:
                 await self._execute(workflow)
         except PlanFailed as failure:
-            message, code = failure.message, failure.code
-            await self.write(lambda: self.desk.fail(message=message, code=code))
+            await self.write(partial(self.desk.fail, message=failure.message, code=failure.code))
 
-    async def write(self, job: Callable[[], Any]) -> Any:
-        """Write through the run's thread; a database that is away is waited for."""
+    async def write(self, job: Callable[[Page], T]) -> T:
+        """Write in the run's thread, with whatever else happens now; a database that is away is waited for.
+
+        :raises RunStopped: :raises RunTaken: the run is no longer to be written.
+        """
+        if self.fault is not None:
+            raise self.fault
+        return await self._patiently(partial(self.scribe.write, job))
+
+    async def _do(self, job: Callable[[], T]) -> T:
+        """Read, or write alone, in the run's thread."""
+        return await self._patiently(partial(self.scribe.do, job))
+
+    async def _patiently(self, ask: Callable[[], "asyncio.Future[T]"]) -> T:
         waiting_until = time.monotonic() + DATABASE_PATIENCE_S
         while True:
             try:
-                return await self.scribe.write(job)
-            except AlreadyWritten:
-                return None  # the answer to an earlier try was lost on its way, the write was not
+                return await ask()
             except (OperationalError, InterfaceError) as error:
                 if time.monotonic() > waiting_until:
                     raise
@@ -142,14 +171,12 @@ class Drive:
         """The workflow to carry out: the one the run has, or a planner's. None where it is held for review."""
         workflow = self.run.workflow
         if workflow is None:
-            planned = await Planning(self.run, self.desk, self.process, self.write).plan()
-            hold = bool(self.run.setup["review"])
-            await self.write(
-                lambda: self.desk.adopt(planned.workflow, by="planner", warnings=planned.warnings, hold=hold)
-            )
+            planned = await Planning(self.run, self.desk, self.process, self.write, self._do).plan()
+            workflow, hold = planned.workflow, bool(self.run.setup["review"])
+            adopt = partial(self.desk.adopt, workflow=workflow, by="planner", warnings=planned.warnings, hold=hold)
+            await self.write(adopt)
             if hold:
                 return None
-            workflow = planned.workflow
         return workflow
 
     # --- execute ---------------------------------------------------------------------------------------------------
@@ -157,30 +184,32 @@ class Drive:
     def _load(self) -> dict[str, str]:
         """The step rows, what the lineage offers for reuse, and the results of steps that finished before."""
         self.steps = {step.key: step for step in self.run.steps.all()}
+        self.tried = Counter(self.run.attempts.values_list("step__key", flat=True)) if self.run.claim > 1 else Counter()
         if self.run.root_id is not None:
             self.recorded = recorded(self.run)
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
 
     async def _execute(self, workflow: Workflow) -> None:
-        done = await self.write(self._load)
+        done = await self._do(self._load)
 
         async def call(step: workflows.Step, results: Mapping[str, str]) -> str:
             return await self._call(workflow, step, results)
 
         async def skip(step: workflows.Step, because: tuple[str, ...]) -> None:
-            await self.write(lambda: self.desk.skip_step(self.steps[step.key], because=because))
+            await self.write(partial(self.desk.skip_step, step=self.steps[step.key], because=because))
 
         outcome = await execute(workflow, call=call, skip=skip, done=done)
         answer = take_answer(workflow, outcome.results)
         if outcome.failed and (workflow.on_failure == "skip" or answer is None):
             key, failure = next(iter(outcome.failed.items()))
             message = f"Step {workflow.position(key) + 1} failed: {failure.message}"
-            await self.write(lambda: self.desk.fail(message=message, step=key, code=failure.kind))
+            await self.write(partial(self.desk.fail, message=message, step=key, code=failure.kind))
         elif answer is None:
             message = "Every step answered with nothing. Re-run with another worker, or edit the instructions."
-            await self.write(lambda: self.desk.fail(message=message, code="empty"))
+            await self.write(partial(self.desk.fail, message=message, code="empty"))
         else:
-            await self.write(lambda: self.desk.succeed(answer=answer.text, step=answer.step, rule=answer.rule))
+            succeed = partial(self.desk.succeed, answer=answer.text, step=answer.step, rule=answer.rule)
+            await self.write(succeed)
 
     async def _call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
         """The result of one step: taken from the lineage where the very same request was answered, else asked for."""
@@ -189,10 +218,11 @@ class Drive:
         digest = digest_of(frozen, messages)
         source = None if step.key in self.run.fresh else self.recorded.get((step.key, digest))
         if source is not None:
-            await self.write(lambda: self.desk.reuse(row, source, messages=messages))
+            await self.write(partial(self.desk.reuse, step=row, source=source, messages=messages))
             return source.text
         endpoint = await self._endpoint(row, frozen)
-        tried = await self.write(row.attempts.count)
+        tried = self.tried[step.key]
+        start = partial(self.desk.start_step, step=row, worker=step.worker, digest=digest, messages=messages)
         waits: dict[int, float] = {}  # trial number -> the wait after it, as it was told
         try:
             async for trial in AsyncRetrying(
@@ -203,16 +233,7 @@ class Drive:
             ):
                 with trial:
                     number = tried + trial.retry_state.attempt_number
-                    attempt = await self.write(
-                        partial(
-                            self.desk.start_step,
-                            row,
-                            number=number,
-                            worker=step.worker,
-                            digest=digest,
-                            messages=messages,
-                        )
-                    )
+                    attempt = await self.write(partial(start, number=number))
                     return await self._attempt(row, attempt, endpoint, messages, trial.retry_state, waits)
         except CallFailed as failure:
             raise StepFailed(failure.message, kind=failure.kind) from failure
@@ -222,10 +243,10 @@ class Drive:
         slug = frozen["slug"]
         if slug not in self.endpoints:
             try:
-                self.endpoints[slug] = await self.write(lambda: open_endpoint(frozen))
+                self.endpoints[slug] = await self._do(partial(open_endpoint, frozen))
             except StudioError as refusal:
                 message = refusal.message
-                await self.write(lambda: self.desk.fail_step(row, kind="unavailable", message=message))
+                await self.write(partial(self.desk.fail_step, step=row, kind="unavailable", message=message))
                 raise StepFailed(message, kind="unavailable") from refusal
         return self.endpoints[slug]
 
@@ -256,20 +277,35 @@ class Drive:
             retry_in_s = None if last else round(waits[state.attempt_number], 2)
             await self._note_failure(row, attempt, endpoint, failure, retry_in_s, (time.monotonic() - began) * 1000)
             raise
-        note = asyncio.ensure_future(self._note_success(row, attempt, completion))
+        # Its readers start at once: what they write joins this in one transaction, before any of them is called.
+        done = partial(self.desk.succeed_step, step=row, attempt=attempt, completion=completion)
+        note = asyncio.ensure_future(self._note_success(row, attempt, completion, self.scribe.write(done), done))
         self.noting.add(note)
         note.add_done_callback(self.noting.discard)
-        await asyncio.shield(note)
         typist.close(stream)
         del self.writing[attempt.pk]
         return completion.text
 
-    async def _note_success(self, row: Step, attempt: Attempt, completion: Completion) -> None:
+    async def _note_success(
+        self,
+        row: Step,
+        attempt: Attempt,
+        completion: Completion,
+        writing: "asyncio.Future[None]",
+        done: Callable[[Page], None],
+    ) -> None:
+        """See that a reply is written down: as the step's result, or as late where the run was stopped meanwhile."""
         try:
-            await self.write(lambda: self.desk.succeed_step(row, attempt, completion))
+            try:
+                await writing
+            except (OperationalError, InterfaceError):
+                await self.write(done)
         except RunStopped:
-            await self.write(lambda: self.desk.late(row, attempt, completion))
-            raise
+            await self._do(partial(self.desk.late, row, attempt, completion))
+        except RunTaken:
+            pass  # another driver asks again; whoever wrote next learnt it too
+        except Exception as fault:
+            self.fault = fault
 
     async def _note_failure(
         self,
@@ -282,10 +318,7 @@ class Drive:
     ) -> None:
         """Write a failed call down, with the wait before the next one; where it was the last, the step has failed."""
         cost: Decimal | None = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
-        await self.write(
-            lambda: self.desk.fail_attempt(
-                row, attempt, failure, cost_usd=cost, retry_in_s=retry_in_s, duration_ms=duration_ms
-            )
-        )
+        fail = partial(self.desk.fail_attempt, step=row, attempt=attempt, failure=failure, cost_usd=cost)
+        await self.write(partial(fail, retry_in_s=retry_in_s, duration_ms=duration_ms))
         self.process.typist.close(attempt.stream)
         self.writing.pop(attempt.pk, None)

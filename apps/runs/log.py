@@ -1,20 +1,19 @@
 """What happens in a run, written once: each function changes the rows and appends the events that explain them.
 
-One function is one transaction. A driver writes through a `Desk`, whose every write first makes sure that the run is
-still its own and still going; so of a driver and a person who stops the run, or of two drivers, one wins.
+A driver writes through a `Desk`: what happens in one moment (a step ends, its readers start) is one transaction, and
+each first makes sure that the run is still the driver's own and still going; so of a driver and a person who stops the
+run, or of two drivers, one wins.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.db.models.functions import Now
 
 from apps.audit import log as audit
 from apps.audit.log import Actor, Entry
@@ -31,10 +30,6 @@ class IllegalMove(Conflict):
 
 class RunStopped(Exception):
     """A person stopped the run while its driver worked."""
-
-
-class AlreadyWritten(Exception):
-    """This was written before: the database went away between the commit and its answer."""
 
 
 class RunTaken(Exception):
@@ -119,9 +114,21 @@ def _spent(usage: Usage | None, cost_usd: Decimal | None) -> dict[str, Any]:
 
 
 @dataclass
+class Page:
+    """An open transaction in which a driver writes: the time it writes at, and the events that will explain it."""
+
+    at: datetime
+    entries: list[Entry] = field(default_factory=list)
+
+    def tell(self, verb: str, data: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> None:
+        self.entries.append(Entry(verb, dict(data), texts or {}))
+
+
+@dataclass
 class Desk:
     """Where one driver writes one run that it claimed.
 
+    Everything but the last three methods is written on a `Page`, together with whatever else happens in that moment.
     `ring` is called after each commit with the verbs written, so that viewers come and read.
     """
 
@@ -130,38 +137,49 @@ class Desk:
     clock: Callable[[], datetime]
     ring: Callable[[Run, Sequence[str]], None]
 
-    @contextmanager
-    def _writing(self, entries: list[Entry], *, spent: Mapping[str, Any] | None = None) -> Iterator[datetime]:
-        """One transaction that is refused where the run is no longer this driver's, or no longer going.
+    def write(self, jobs: Sequence[Callable[[Page], Any]]) -> list[Any]:
+        """Carry out `jobs` in one transaction, if the run is still this driver's and still going.
 
         :raises RunStopped: :raises RunTaken:
         """
         with transaction.atomic():
-            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim)
-            if not mine.live().update(heart_at=Now(), **(spent or {})):
-                raise RunStopped if mine.exists() else RunTaken
-            at = self.clock()
-            yield at
-            append(self.run, entries, by=self.by, at=at)
-        self.ring(self.run, [entry.verb for entry in entries])
+            self._check_hold()
+            page = Page(self.clock())
+            results = [job(page) for job in jobs]
+            append(self.run, page.entries, by=self.by, at=page.at)
+        self.ring(self.run, [entry.verb for entry in page.entries])
+        return results
+
+    def _check_hold(self) -> None:
+        """Lock the run's row, so that a stop or another driver waits for this write or is seen by it."""
+        status, claim = Run.objects.select_for_update().values_list("status", "claim").get(pk=self.run.pk)
+        if claim != self.run.claim:
+            raise RunTaken
+        if status not in Run.LIVE:
+            raise RunStopped
+
+    def _spend(self, usage: Usage | None, cost_usd: Decimal | None) -> None:
+        if changes := _spent(usage, cost_usd):
+            Run.objects.filter(pk=self.run.pk).update(**changes)
 
     # --- planning --------------------------------------------------------------------------------------------------
 
-    def start_planning(self, *, messages: Sequence[Mapping[str, str]], number: int, conductor: str) -> Proposal:
+    def start_planning(
+        self, page: Page, *, messages: Sequence[Mapping[str, str]], number: int, conductor: str
+    ) -> Proposal:
         """A planner is being asked: from now on its text streams under the proposal."""
-        entries: list[Entry] = []
-        with self._writing(entries) as at:
-            proposal = Proposal.objects.create(
-                run=self.run, number=number, conductor=conductor, sent=list(messages), started_at=at
-            )
-            data: dict[str, Any] = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
-            entries.append(Entry("planning.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
+        proposal = Proposal.objects.create(
+            run=self.run, number=number, conductor=conductor, sent=list(messages), started_at=page.at
+        )
+        data = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
+        page.tell("planning.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
         return proposal
 
     def finish_planning(
         self,
-        proposal: Proposal,
+        page: Page,
         *,
+        proposal: Proposal,
         status: Proposal.Status,
         raw: str,
         repairs: Sequence[str] = (),
@@ -174,184 +192,171 @@ class Desk:
         usage = completion.usage if completion else failure.usage if failure else None
         cost = completion.cost_usd if completion else None
         ttft_ms = completion.ttft_ms if completion else failure.ttft_ms if failure else None
-        entries: list[Entry] = []
-        with self._writing(entries, spent=_spent(usage, cost)) as at:
-            duration_ms = (at - proposal.started_at).total_seconds() * 1000
-            fields: dict[str, Any] = {
-                "status": status,
-                "raw": raw,
-                "repairs": list(repairs),
-                "problems": list(problems),
-                "input_tokens": usage.input_tokens if usage else 0,
-                "output_tokens": usage.output_tokens if usage else 0,
-                "estimated": usage.estimated if usage else False,
-                "cost_usd": cost,
-                "ttft_ms": ttft_ms,
-                "duration_ms": duration_ms,
-                "finished_at": at,
-            }
-            Proposal.objects.filter(pk=proposal.pk).update(**fields)
-            valid = status == Proposal.Status.VALID
-            data: dict[str, Any] = {
-                "proposal": proposal.pk,
-                "number": proposal.number,
-                "repairs": list(repairs),
-                "problems": list(problems),
-                "steps": steps,
-                "input_tokens": fields["input_tokens"],
-                "output_tokens": fields["output_tokens"],
-                "estimated": fields["estimated"],
-                "cost_usd": None if cost is None else str(cost),
-                "duration_ms": round(duration_ms, 1),
-                "ttft_ms": None if ttft_ms is None else round(ttft_ms, 1),
-            }
-            texts = {"raw": raw} | ({"error": failure.message} if failure else {})
-            entries.append(Entry("planning.done" if valid else "planning.failed", data, texts))
+        if not Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.WRITING).exists():
+            return  # written before: the database went away between the commit and its answer
+        self._spend(usage, cost)
+        duration_ms = (page.at - proposal.started_at).total_seconds() * 1000
+        fields: dict[str, Any] = {
+            "status": status,
+            "raw": raw,
+            "repairs": list(repairs),
+            "problems": list(problems),
+            "input_tokens": usage.input_tokens if usage else 0,
+            "output_tokens": usage.output_tokens if usage else 0,
+            "estimated": usage.estimated if usage else False,
+            "cost_usd": cost,
+            "ttft_ms": ttft_ms,
+            "duration_ms": duration_ms,
+            "finished_at": page.at,
+        }
+        Proposal.objects.filter(pk=proposal.pk).update(**fields)
+        valid = status == Proposal.Status.VALID
+        data: dict[str, Any] = {
+            "proposal": proposal.pk,
+            "number": proposal.number,
+            "repairs": list(repairs),
+            "problems": list(problems),
+            "steps": steps,
+            "input_tokens": fields["input_tokens"],
+            "output_tokens": fields["output_tokens"],
+            "estimated": fields["estimated"],
+            "cost_usd": None if cost is None else str(cost),
+            "duration_ms": round(duration_ms, 1),
+            "ttft_ms": None if ttft_ms is None else round(ttft_ms, 1),
+        }
+        texts = {"raw": raw} | ({"error": failure.message} if failure else {})
+        page.tell("planning.done" if valid else "planning.failed", data, texts)
 
-    def adopt(self, workflow: Workflow, *, by: str, warnings: Sequence[Problem], hold: bool) -> None:
+    def adopt(self, page: Page, *, workflow: Workflow, by: str, warnings: Sequence[Problem], hold: bool) -> None:
         """Take `workflow` as the one to carry out: at once, or after somebody has approved it."""
-        entries = [adopted(workflow, by=by, warnings=warnings)]
-        with self._writing(entries):
-            lay_out(self.run, workflow)
-            body = workflow.model_dump(mode="json")
-            if hold:
-                move(self.run, Run.Status.HELD, workflow_body=body, driver="", heart_at=None)
-                entries.append(Entry("run.held", {"reason": "review"}))
-            else:
-                move(self.run, Run.Status.RUNNING, workflow_body=body)
+        if Run.objects.filter(pk=self.run.pk, workflow_body__isnull=False).exists():
+            return  # written before, as above
+        page.entries.append(adopted(workflow, by=by, warnings=warnings))
+        lay_out(self.run, workflow)
+        body = workflow.model_dump(mode="json")
+        if hold:
+            move(self.run, Run.Status.HELD, workflow_body=body, driver="", heart_at=None)
+            page.tell("run.held", {"reason": "review"})
+        else:
+            move(self.run, Run.Status.RUNNING, workflow_body=body)
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
     def start_step(
-        self, step: Step, *, number: int, worker: str, digest: str, messages: list[dict[str, str]]
+        self, page: Page, *, step: Step, number: int, worker: str, digest: str, messages: list[dict[str, str]]
     ) -> Attempt:
         """A worker is about to be called: from now on its reply streams under the attempt."""
-        entries: list[Entry] = []
-        with self._writing(entries) as at:
-            if number == 1:
-                Step.objects.filter(pk=step.pk).update(status=Step.Status.RUNNING, started_at=at)
-            attempt = Attempt.objects.create(
-                run=self.run, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=at
-            )
-            data: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
-            entries.append(Entry("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)}))
+        if number == 1:
+            Step.objects.filter(pk=step.pk).update(status=Step.Status.RUNNING, started_at=page.at)
+        attempt = Attempt.objects.create(
+            run=self.run, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=page.at
+        )
+        data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
+        page.tell("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
         return attempt
 
-    def succeed_step(self, step: Step, attempt: Attempt, completion: Completion) -> None:
+    def succeed_step(self, page: Page, *, step: Step, attempt: Attempt, completion: Completion) -> None:
         """The worker's reply is the step's result."""
-        entries: list[Entry] = []
-        with self._writing(entries, spent=_spent(completion.usage, completion.cost_usd)) as at:
-            Step.objects.filter(pk=step.pk).update(status=Step.Status.SUCCEEDED, result=completion.text, finished_at=at)
-            self._end_attempt(attempt, Attempt.Status.SUCCEEDED, completion, at)
-            entries.append(Entry("step.succeeded", _told(step, attempt, completion), {"result": completion.text}))
+        if not _end_attempt(attempt, Attempt.Status.SUCCEEDED, completion, page.at):
+            return
+        self._spend(completion.usage, completion.cost_usd)
+        Step.objects.filter(pk=step.pk).update(
+            status=Step.Status.SUCCEEDED, result=completion.text, finished_at=page.at
+        )
+        page.tell("step.succeeded", _told(step, attempt, completion), {"result": completion.text})
 
     def fail_attempt(
         self,
+        page: Page,
+        *,
         step: Step,
         attempt: Attempt,
         failure: CallFailed,
-        *,
         cost_usd: Decimal | None,
         retry_in_s: float | None,
         duration_ms: float,
     ) -> None:
         """A call failed. Where `retry_in_s` is None nothing more is tried, and the step has failed with it."""
-        entries: list[Entry] = []
-        with self._writing(entries, spent=_spent(failure.usage, cost_usd)) as at:
-            usage = failure.usage or Usage(0)
-            ended = Attempt.objects.filter(pk=attempt.pk, status=Attempt.Status.RUNNING).update(
-                status=Attempt.Status.FAILED,
-                text=failure.partial,
-                error=failure.message,
-                error_kind=failure.kind,
-                error_status=failure.status,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                estimated=usage.estimated,
-                cost_usd=cost_usd,
-                ttft_ms=failure.ttft_ms,
-                duration_ms=duration_ms,
-                finished_at=at,
-            )
-            if not ended:
-                raise AlreadyWritten
-            about: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
-            data: dict[str, Any] = about | {
-                "kind": failure.kind,
-                "retryable": failure.retryable,
-                "status": failure.status,
-                "retry_in_s": retry_in_s,
-                "duration_ms": round(duration_ms, 1),
-            }
-            entries.append(Entry("attempt.failed", data, {"error": failure.message}))
-            if retry_in_s is None:
-                self._fail(step, failure.message, at)
-                entries.append(Entry("step.failed", about | {"kind": failure.kind}, {"error": failure.message}))
+        usage = failure.usage or Usage(0)
+        ended = Attempt.objects.filter(pk=attempt.pk, status=Attempt.Status.RUNNING).update(
+            status=Attempt.Status.FAILED,
+            text=failure.partial,
+            error=failure.message,
+            error_kind=failure.kind,
+            error_status=failure.status,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            estimated=usage.estimated,
+            cost_usd=cost_usd,
+            ttft_ms=failure.ttft_ms,
+            duration_ms=duration_ms,
+            finished_at=page.at,
+        )
+        if not ended:
+            return
+        self._spend(failure.usage, cost_usd)
+        about: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
+        data = about | {
+            "kind": failure.kind,
+            "retryable": failure.retryable,
+            "status": failure.status,
+            "retry_in_s": retry_in_s,
+            "duration_ms": round(duration_ms, 1),
+        }
+        page.tell("attempt.failed", data, {"error": failure.message})
+        if retry_in_s is None:
+            self._fail(step, failure.message, page.at)
+            page.tell("step.failed", about | {"kind": failure.kind}, {"error": failure.message})
 
-    def fail_step(self, step: Step, *, kind: str, message: str) -> None:
+    def fail_step(self, page: Page, *, step: Step, kind: str, message: str) -> None:
         """The step could not even be tried."""
-        entries = [Entry("step.failed", {"step": step.key, "attempt": None, "kind": kind}, {"error": message})]
-        with self._writing(entries) as at:
-            self._fail(step, message, at)
+        self._fail(step, message, page.at)
+        page.tell("step.failed", {"step": step.key, "attempt": None, "kind": kind}, {"error": message})
 
-    def skip_step(self, step: Step, *, because: Sequence[str]) -> None:
+    def skip_step(self, page: Page, *, step: Step, because: Sequence[str]) -> None:
         """What the step reads will never come."""
-        with self._writing([Entry("step.skipped", {"step": step.key, "because": list(because)})]) as at:
-            Step.objects.filter(pk=step.pk).update(status=Step.Status.SKIPPED, finished_at=at)
+        Step.objects.filter(pk=step.pk).update(status=Step.Status.SKIPPED, finished_at=page.at)
+        page.tell("step.skipped", {"step": step.key, "because": list(because)})
 
-    def reuse(self, step: Step, source: Attempt, *, messages: list[dict[str, str]]) -> None:
+    def reuse(self, page: Page, *, step: Step, source: Attempt, messages: list[dict[str, str]]) -> None:
         """Take the recorded result of an attempt in the lineage whose request was the same: it costs nothing."""
-        entries: list[Entry] = []
-        with self._writing(entries) as at:
-            attempt = Attempt.objects.create(
-                run=self.run,
-                step=step,
-                number=1,
-                worker=source.worker,
-                status=Attempt.Status.REUSED,
-                digest=source.digest,
-                sent=messages,
-                text=source.text,
-                source=source,
-                cost_usd=Decimal(0),
-                started_at=at,
-                finished_at=at,
-            )
-            Step.objects.filter(pk=step.pk).update(
-                status=Step.Status.REUSED, result=source.text, started_at=at, finished_at=at
-            )
-            data: dict[str, Any] = {
-                "step": step.key,
-                "attempt": attempt.pk,
-                "source": {"run": source.run.code, "attempt": source.pk},
-                "once_cost_usd": None if source.cost_usd is None else str(source.cost_usd),
-                "output_tokens": source.output_tokens,
-            }
-            entries.append(Entry("step.reused", data, {"result": source.text}))
+        attempt = Attempt.objects.create(
+            run=self.run,
+            step=step,
+            number=1,
+            worker=source.worker,
+            status=Attempt.Status.REUSED,
+            digest=source.digest,
+            sent=messages,
+            text=source.text,
+            source=source,
+            cost_usd=Decimal(0),
+            started_at=page.at,
+            finished_at=page.at,
+        )
+        Step.objects.filter(pk=step.pk).update(
+            status=Step.Status.REUSED, result=source.text, started_at=page.at, finished_at=page.at
+        )
+        data: dict[str, Any] = {
+            "step": step.key,
+            "attempt": attempt.pk,
+            "source": {"run": source.run.code, "attempt": source.pk},
+            "once_cost_usd": None if source.cost_usd is None else str(source.cost_usd),
+            "output_tokens": source.output_tokens,
+        }
+        page.tell("step.reused", data, {"result": source.text})
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def succeed(self, *, answer: str, step: str, rule: str) -> None:
+    def succeed(self, page: Page, *, answer: str, step: str, rule: str) -> None:
         """The run reached its answer."""
-        entries: list[Entry] = []
-        with self._writing(entries) as at:
-            move(
-                self.run,
-                Run.Status.SUCCEEDED,
-                answer=answer,
-                answer_step=step,
-                answer_rule=rule,
-                finished_at=at,
-            )
-            entries.append(Entry("run.succeeded", {"rule": rule, "step": step} | self._totals(at), {"answer": answer}))
+        move(self.run, Run.Status.SUCCEEDED, answer=answer, answer_step=step, answer_rule=rule, finished_at=page.at)
+        page.tell("run.succeeded", {"rule": rule, "step": step} | self._totals(page.at), {"answer": answer})
 
-    def fail(self, *, message: str, step: str = "", code: str) -> None:
+    def fail(self, page: Page, *, message: str, step: str = "", code: str) -> None:
         """The run ended without an answer; `message` tells a person what to do next."""
-        entries: list[Entry] = []
-        with self._writing(entries) as at:
-            move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=at)
-            data: dict[str, Any] = {"step": step or None, "code": code} | self._totals(at)
-            entries.append(Entry("run.failed", data, {"error": message}))
+        move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=page.at)
+        page.tell("run.failed", {"step": step or None, "code": code} | self._totals(page.at), {"error": message})
 
     def cut(self, texts: Mapping[int, str]) -> None:
         """The run was stopped: say which calls were cut, and keep what they had written. `texts` by attempt id."""
@@ -376,11 +381,12 @@ class Desk:
     def late(self, step: Step, attempt: Attempt, completion: Completion) -> None:
         """A reply came whole after the run was stopped: it is billed, and not used."""
         with transaction.atomic():
-            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim)
-            if not mine.update(heart_at=Now(), **_spent(completion.usage, completion.cost_usd)):
+            if not Run.objects.filter(pk=self.run.pk, claim=self.run.claim).select_for_update().exists():
                 return
             at = self.clock()
-            self._end_attempt(attempt, Attempt.Status.LATE, completion, at)
+            if not _end_attempt(attempt, Attempt.Status.LATE, completion, at):
+                return
+            self._spend(completion.usage, completion.cost_usd)
             entry = Entry("attempt.late", _told(step, attempt, completion), {"result": completion.text})
             append(self.run, [entry], by=self.by, at=at)
         self.ring(self.run, [entry.verb])
@@ -399,10 +405,21 @@ class Desk:
     def _fail(self, step: Step, message: str, at: datetime) -> None:
         Step.objects.filter(pk=step.pk).update(status=Step.Status.FAILED, note=message, finished_at=at)
 
-    def _end_attempt(self, attempt: Attempt, status: Attempt.Status, completion: Completion, at: datetime) -> None:
-        usage = completion.usage
-        open_or_cut = Attempt.objects.filter(pk=attempt.pk, status__in=[Attempt.Status.RUNNING, Attempt.Status.CUT])
-        ended = open_or_cut.update(
+    def _totals(self, at: datetime) -> dict[str, Any]:
+        run = Run.objects.only("input_tokens", "output_tokens", "cost_usd", "cost_unknown").get(pk=self.run.pk)
+        return {
+            "duration_ms": round((at - self.run.created_at).total_seconds() * 1000, 1),
+            "tokens": run.input_tokens + run.output_tokens,
+            "cost_usd": None if run.cost_unknown else str(run.cost_usd),
+        }
+
+
+def _end_attempt(attempt: Attempt, status: Attempt.Status, completion: Completion, at: datetime) -> bool:
+    """Keep what came back. False where that was done before: the database went away between commit and answer."""
+    usage = completion.usage
+    open_or_cut = Attempt.objects.filter(pk=attempt.pk, status__in=[Attempt.Status.RUNNING, Attempt.Status.CUT])
+    return bool(
+        open_or_cut.update(
             status=status,
             text=completion.text,
             finish_reason=completion.finish_reason or "",
@@ -416,16 +433,7 @@ class Desk:
             duration_ms=completion.duration_ms,
             finished_at=at,
         )
-        if not ended:
-            raise AlreadyWritten
-
-    def _totals(self, at: datetime) -> dict[str, Any]:
-        run = Run.objects.only("input_tokens", "output_tokens", "cost_usd", "cost_unknown").get(pk=self.run.pk)
-        return {
-            "duration_ms": round((at - self.run.created_at).total_seconds() * 1000, 1),
-            "tokens": run.input_tokens + run.output_tokens,
-            "cost_usd": None if run.cost_unknown else str(run.cost_usd),
-        }
+    )
 
 
 def _told(step: Step, attempt: Attempt, completion: Completion) -> dict[str, Any]:

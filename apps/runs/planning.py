@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
@@ -13,7 +14,7 @@ from apps.conductor.planners import Brief
 from apps.conductor.prompt import PoolEntry
 from apps.conductor.proposal import Proposal as Proposed
 from apps.core.errors import StudioError
-from apps.runs.log import Desk
+from apps.runs.log import Desk, Page
 from apps.runs.models import Proposal, Run
 from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.process import Process
@@ -25,7 +26,8 @@ from apps.workflows.workflow import Workflow
 
 logger = structlog.get_logger(__name__)
 
-Write = Callable[[Callable[[], Any]], Awaitable[Any]]
+Write = Callable[[Callable[[Page], Any]], Awaitable[Any]]
+Do = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class PlanFailed(Exception):
@@ -48,11 +50,12 @@ class Planned:
 class Planning:
     """One round of planning. It is the planner's `Watch`: what it sees is streamed and recorded."""
 
-    def __init__(self, run: Run, desk: Desk, process: Process, write: Write) -> None:
+    def __init__(self, run: Run, desk: Desk, process: Process, write: Write, do: Do) -> None:
         self.run = run
         self.desk = desk
         self.process = process
         self.write = write
+        self.do = do
         self.frozen: Mapping[str, Any] | None = run.setup["conductor"]
         self.pool = [PoolEntry(w["slug"], w["name"], w["strengths"]) for w in run.setup["pool"]]
         self.open: Proposal | None = None
@@ -98,7 +101,7 @@ class Planning:
         """One streamed reply of the run's conductor. :raises CallFailed: it gave none."""
         assert self.frozen is not None, "only a planner with a conductor asks"
         frozen = self.frozen
-        endpoint = await self.write(lambda: open_endpoint(frozen))
+        endpoint = await self.do(partial(open_endpoint, frozen))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         tries = self.run.setup["tries"]
         listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
@@ -129,18 +132,18 @@ class Planning:
         raise AssertionError("tenacity either returns or raises")
 
     async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal:
-        number = await self.write(self.run.proposals.count) + 1
+        number = await self.do(self.run.proposals.count) + 1
         self.drafts.clear()
         assert self.frozen is not None
-        slug = self.frozen["slug"]
-        self.open = await self.write(lambda: self.desk.start_planning(messages=messages, number=number, conductor=slug))
+        start = partial(self.desk.start_planning, messages=messages, number=number, conductor=self.frozen["slug"])
+        self.open = await self.write(start)
         assert self.open is not None
         return self.open
 
     async def _close(self, status: Proposal.Status, **told: Any) -> None:
         proposal, self.open = self.open, None
         if proposal is not None:
-            await self.write(lambda: self.desk.finish_planning(proposal, status=status, **told))
+            await self.write(partial(self.desk.finish_planning, proposal=proposal, status=status, **told))
             self.process.typist.close(proposal.stream)
 
     # --- the planner's `Watch` -------------------------------------------------------------------------------------
