@@ -29,8 +29,8 @@ POOL_SHOWN = 8
 EXAMPLES = {
     "1": (
         "A table to compare",
-        "Region,Q1,Q2,Q3,Q4\nNorth,120,135,128,160\nSouth,98,110,143,150\nEast,210,190,205,198\nWest,75,92,88,101\n\n"
-        "Which region grew most from Q1 to Q4 in per cent, and by how much? One decimal place.",
+        "Which region grew most from Q1 to Q4 in per cent, and by how much? One decimal place.\n\n"
+        "Region,Q1,Q2,Q3,Q4\nNorth,120,135,128,160\nSouth,98,110,143,150\nEast,210,190,205,198\nWest,75,92,88,101",
     ),
     "2": (
         "A puzzle to try and check",

@@ -140,6 +140,19 @@ class Line:
         return seconds(((self.run.finished_at or self.now) - self.run.created_at).total_seconds() * 1000)
 
     @property
+    def when(self) -> str:
+        """How long ago it was begun, so that nobody's time zone matters; of what is long past, the day."""
+        minutes = int((self.now - self.run.created_at).total_seconds() // 60)
+        if minutes < 1:
+            return "just now"
+        if minutes < 60:
+            return f"{minutes} min ago"
+        if minutes < 24 * 60:
+            return f"{minutes // 60} h ago"
+        created = self.run.created_at
+        return f"{created.day} {created:%b}" if created.year == self.now.year else f"{created.day} {created:%b %Y}"
+
+    @property
     def cost(self) -> str:
         """What is known of its cost. An unknown price is said, never taken for nothing."""
         run = self.run

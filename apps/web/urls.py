@@ -2,6 +2,25 @@
 
 from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from apps.web import compose, health, runs_list, sign_in
+from apps.web import sockets as live
+from apps.web.edit import urls as edit_urls
+from apps.web.run import urls as run_urls
 
-sockets: list[URLPattern] = []
+urlpatterns: list[URLPattern] = [
+    path("", compose.compose, name="compose"),
+    path("runs/", runs_list.runs, name="runs"),
+    *run_urls,
+    *edit_urls,
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
+    path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),
+    path("sign-out/", sign_in.SignOut.as_view(), name="sign-out"),
+    path("account/", sign_in.account, name="account"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+]
+
+sockets: list[URLPattern] = [
+    path("ws/runs/", live.RunsConsumer.as_asgi()),
+    path("ws/runs/<str:code>/", live.RunConsumer.as_asgi()),
+]

@@ -1,0 +1,226 @@
+"""Handing in a task: one run, whatever is pressed; and nothing typed is lost."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.models import Membership, User
+from apps.runs.models import Driver, Run
+from apps.workers.models import Conductor, Profile, Worker
+from tests.factories import make_pool
+
+
+@pytest.fixture
+def pool(ada: User) -> Profile:
+    return make_pool()
+
+
+def filled(**fields: str) -> dict[str, str]:
+    return {"task": "What is 6 times 7?", "profile": "studio-ultra", "submit_key": "k" * 32, **fields}
+
+
+def page(client: Client, path: str = "/") -> str:
+    return client.get(path).content.decode()
+
+
+# --- handing in ----------------------------------------------------------------------------------------------------
+
+
+def test_a_task_becomes_a_run_and_its_page_opens(browser: Client, ada: User, pool: Profile) -> None:
+    response = browser.post("/", filled())
+
+    run = Run.objects.get()
+    assert (response.status_code, response["Location"]) == (302, f"/runs/{run.code}/")
+    assert (run.owner, run.task, run.profile, run.setup["review"]) == (ada, "What is 6 times 7?", "studio-ultra", False)
+
+
+def test_pressed_twice_it_is_one_run(browser: Client, pool: Profile) -> None:
+    first, second = browser.post("/", filled()), browser.post("/", filled())
+
+    assert first["Location"] == second["Location"]
+    assert Run.objects.count() == 1
+
+
+def test_gone_back_to_and_changed_it_is_another_run(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled())
+    browser.post("/", filled(task="What is 6 times 8?"))
+    browser.post("/", filled(max_steps="2"))
+
+    assert Run.objects.count() == 3
+
+
+def test_limits_and_review_reach_the_run(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled(max_steps="3", review="1"))
+
+    setup = Run.objects.get().setup
+    assert (setup["max_steps"], setup["review"]) == (3, True)
+
+
+def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client, pool: Profile) -> None:
+    Profile.objects.filter(pk=pool.pk).update(review=True)
+
+    browser.post("/", filled())
+
+    assert Run.objects.get().setup["review"] is True
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"task": "  \n "}, "Write a task first."),
+        ({"task": "\0\0"}, "Write a task first."),
+        ({"task": "ä" * 200_000}, "This task has 200,000 characters"),
+        ({"profile": "no-such"}, "There is no such profile any more."),
+        ({"profile": "\0"}, "There is no such profile any more."),
+        ({"max_steps": "0"}, "Give a number of steps"),
+        ({"max_steps": "many"}, "Give a number of steps"),
+        ({"max_steps": "٣"}, "Give a number of steps"),
+        ({"max_steps": "9" * 5_000}, "Give a number of steps"),
+    ],
+)
+def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
+    browser: Client, pool: Profile, given: dict[str, str], said: str
+) -> None:
+    sent = filled(review="1", **({"max_steps": "4"} | given))
+
+    response = browser.post("/", sent)
+
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert said in html
+    assert sent["task"].replace("\0", "") in html.replace("\0", "")
+    assert 'name="review" value="1" checked' in html
+    assert f'value="{sent["max_steps"]}"' in html
+    assert f'value="{sent["submit_key"]}"' in html
+    assert Run.objects.count() == 0
+
+
+def test_what_was_typed_is_shown_as_text(browser: Client, pool: Profile) -> None:
+    html = browser.post("/", filled(task="</textarea><script>alert(1)</script>", max_steps='"><b>')).content.decode()
+
+    assert "<script>alert" not in html
+    assert "&lt;/textarea&gt;&lt;script&gt;" in html
+    assert "&quot;&gt;&lt;b&gt;" in html
+
+
+def test_control_characters_do_no_harm(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled(task="a\0b\x07\u202ec\r\nd"))
+
+    assert Run.objects.get().task == "ab\x07\u202ec\nd"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"task=Gr\xfc\xdfe&profile=studio-ultra", "application/x-www-form-urlencoded"),
+        (b"task=Gr%FC%DFe&profile=studio-ultra", "application/x-www-form-urlencoded"),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="task"\r\n\r\nGr\xfc\xdfe\r\n--b--\r\n',
+            "multipart/form-data; boundary=b",
+        ),
+    ],
+    ids=["raw", "percent", "multipart"],
+)
+def test_a_body_that_is_not_utf8_is_refused_in_words(
+    browser: Client, pool: Profile, body: bytes, content_type: str
+) -> None:
+    response = browser.generic("POST", "/", body, content_type=content_type)
+
+    assert response.status_code == 400
+    assert "not UTF-8" in response.content.decode()
+    assert Run.objects.count() == 0
+
+
+def test_a_body_that_is_too_large_is_refused_in_words(browser: Client, pool: Profile) -> None:
+    response = browser.post("/", filled(task="x" * 5_000_000))
+
+    assert response.status_code == 400
+    assert "more than the studio takes at once" in response.content.decode()
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_the_cursor_is_in_the_task_and_keys_submit(browser: Client, pool: Profile) -> None:
+    html = page(browser)
+
+    assert re.search(r'<textarea id="task"[^>]* autofocus', html)
+    assert "data-submit-keys" in html
+
+
+def test_an_example_fills_the_box(browser: Client, pool: Profile) -> None:
+    assert "reach 372" in re.findall(r"<textarea.*?</textarea>", page(browser, "/?example=2"), re.S)[0]
+    assert "reach 372" not in re.findall(r"<textarea.*?</textarea>", page(browser, "/?example=99"), re.S)[0]
+
+
+def test_before_the_first_run_it_says_what_will_happen(browser: Client, pool: Profile) -> None:
+    assert "What will happen" in page(browser)
+
+    browser.post("/", filled())
+
+    assert "What will happen" not in page(browser)
+    assert "Recent runs" in page(browser)
+
+
+def test_simulated_models_are_labelled(browser: Client, pool: Profile) -> None:
+    assert "simulated" in page(browser)
+
+    Worker.objects.update(simulated=False)
+    Conductor.objects.update(simulated=False)
+
+    assert 'class="tag simulated"' not in page(browser)
+
+
+def test_without_workers_it_says_what_to_do(browser: Client, ada: User, pool: Profile) -> None:
+    Worker.objects.update(enabled=False)
+
+    assert "Ask an admin to add or enable one" in page(browser)
+    ada.is_staff = True
+    ada.save()
+    assert '<a href="/admin/workers/">' in page(browser)
+    refused = browser.post("/", filled())
+    assert "has no enabled worker" in refused.content.decode()
+
+
+def test_without_a_project_it_says_what_to_do(browser: Client, ada: User, pool: Profile) -> None:
+    Membership.objects.all().delete()
+    ada.home_project = None
+    ada.save()
+
+    assert "You do not belong to a project yet" in page(browser)
+    assert browser.post("/", filled()).status_code == 403
+
+
+def test_without_a_driver_it_says_that_tasks_wait(browser: Client, pool: Profile) -> None:
+    assert "No driver is running" in page(browser)
+
+    now = timezone.now()
+    Driver.objects.create(name="d", pid=1, threads=1, started_at=now, seen_at=now)
+
+    assert "No driver is running" not in page(browser)
+
+
+def test_many_profiles_become_a_list(browser: Client, pool: Profile) -> None:
+    for number in range(5):
+        Profile.objects.create(slug=f"p{number}", name=f"Profile {number}", planner="direct")
+
+    html = page(browser)
+
+    assert '<select id="profile"' in html
+    assert 'type="radio"' not in html
+
+
+def test_htmx_gets_the_recent_runs_alone(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled())
+
+    part = browser.get("/", headers={"HX-Request": "true"}).content.decode()
+    restored = browser.get("/", headers={"HX-Request": "true", "HX-History-Restore-Request": "true"}).content.decode()
+
+    assert "What is 6 times 7?" in part
+    assert "<html" not in part
+    assert "<html" in restored

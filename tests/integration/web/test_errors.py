@@ -1,0 +1,113 @@
+"""What is said when something is missing or breaks."""
+
+import pytest
+from django.db import OperationalError
+from django.http import HttpRequest
+from django.test import Client
+
+from apps.core.errors import Conflict, Denied, Invalid, NotFound, StudioError, Unavailable
+from apps.runs.models import Run
+from apps.web import errors, runs_list
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def broken(browser: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Ada's browser, where the list of runs breaks as `broken.error` says."""
+
+    def raise_it(*_: object) -> None:
+        raise browser.error  # type: ignore[attr-defined]  # set by the test
+
+    monkeypatch.setattr(runs_list, "visible_runs", raise_it)
+    browser.raise_request_exception = False
+    return browser
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(Invalid, 400), (Denied, 403), (NotFound, 404), (Conflict, 409), (Unavailable, 503)]
+)
+def test_a_refusal_becomes_its_status_with_its_own_words(broken: Client, kind: type[StudioError], status: int) -> None:
+    broken.error = kind("Choose <another> one.")  # type: ignore[attr-defined]
+
+    page, part = broken.get("/runs/"), broken.get("/runs/", headers=HTMX)
+
+    assert (page.status_code, part.status_code) == (status, status)
+    assert "Choose &lt;another&gt; one." in page.content.decode()
+    assert "Choose &lt;another&gt; one." in part.content.decode()
+    assert "<html" in page.content.decode()
+    assert "<html" not in part.content.decode()
+
+
+def test_every_kind_of_refusal_has_a_status() -> None:
+    assert set(errors.STATUS) == set(StudioError.__subclasses__())
+    assert set(errors.STATUS.values()) <= set(errors.TITLES)
+
+
+def test_a_mistake_of_ours_is_said_with_the_name_the_log_has_for_it(broken: Client) -> None:
+    broken.error = ZeroDivisionError()  # type: ignore[attr-defined]
+
+    response = broken.get("/runs/")
+
+    assert response.status_code == 500
+    assert response["X-Request-ID"] in response.content.decode()
+    assert "our mistake" in broken.get("/runs/", headers=HTMX).content.decode()
+
+
+def test_the_page_for_it_asks_no_database() -> None:
+    """Without the `db` fixture a query would fail the test."""
+    request = HttpRequest()
+    request.META["SERVER_NAME"] = "testserver"
+
+    response = errors.server_error(request)
+
+    assert response.status_code == 500
+    assert b"Something broke on our side" in response.content
+
+
+def test_a_database_that_is_away_is_named(broken: Client) -> None:
+    broken.error = OperationalError("connection refused")  # type: ignore[attr-defined]
+
+    response = broken.get("/runs/")
+
+    assert response.status_code == 503
+    assert "The database does not answer" in response.content.decode()
+
+
+def test_when_even_the_template_breaks_something_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> str:
+        raise ValueError("no manifest")
+
+    monkeypatch.setattr(errors, "render_to_string", broken)
+
+    response = errors.server_error(HttpRequest())
+
+    assert (response.status_code, response["Content-Type"]) == (500, "text/plain")
+
+
+def test_an_address_nobody_knows(browser: Client, client: Client) -> None:
+    page = browser.get("/no/such/page/")
+
+    assert page.status_code == 404
+    assert "There is nothing here" in page.content.decode()
+    assert "Sign out" in page.content.decode()
+
+
+def test_a_form_that_is_too_old_says_what_to_do(browser: Client, run: Run) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.cookies = browser.cookies
+
+    response = careful.post("/", {"task": "x"})
+
+    assert response.status_code == 403
+    assert "This form is too old" in response.content.decode()
+
+
+def test_a_request_carries_a_name_of_its_own_or_the_one_it_came_with(db: None, client: Client) -> None:
+    first, second = client.get("/healthz"), client.get("/healthz")
+    given = client.get("/healthz", headers={"X-Request-ID": "from-the-proxy-1"})
+    odd = client.get("/healthz", headers={"X-Request-ID": "<script>alert(1)</script>"})
+
+    assert first["X-Request-ID"] != second["X-Request-ID"]
+    assert given["X-Request-ID"] == "from-the-proxy-1"
+    assert "<" not in odd["X-Request-ID"]
