@@ -1,11 +1,12 @@
 """People, pools and runs for tests: runs are made by the services and written by a driver's desk, as in life."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from apps.accounts.models import Membership, Project, User
 from apps.audit.log import Actor
@@ -22,6 +23,7 @@ from apps.workflows.workflow import Workflow
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DRIVER = "driver-of-the-tests"
 _numbers = count(1)
+T = TypeVar("T")
 
 
 def make_person(name: str = "", *, project: Project | None = None) -> User:
@@ -98,33 +100,43 @@ class Driving:
         self.at += self.pace
         return self.at
 
+    def write(self, job: Callable[..., T], **given: Any) -> T:
+        """One of the desk's writes, in a transaction of its own."""
+        written: T = self.desk.write([partial(job, **given)])[0]
+        return written
+
     # --- planning --------------------------------------------------------------------------------------------------
 
     def ask(self) -> Proposal:
         """The conductor is asked, and writes."""
         number = self.run.proposals.count() + 1
-        return self.desk.start_planning(
-            messages=[{"role": "user", "content": "Plan it."}], number=number, conductor="sim-conductor"
+        return self.write(
+            self.desk.start_planning,
+            messages=[{"role": "user", "content": "Plan it."}],
+            number=number,
+            conductor="sim-conductor",
         )
 
     def plan(
         self, workflow: Workflow, *, raw: str = "model_id = [1]", repairs: Sequence[str] = (), hold: bool = False
     ) -> None:
         """The conductor is asked, and its workflow is taken."""
-        self.desk.finish_planning(
-            self.ask(),
+        self.write(
+            self.desk.finish_planning,
+            proposal=self.ask(),
             status=Proposal.Status.VALID,
             raw=raw,
             repairs=repairs,
             steps=len(workflow.steps),
             completion=reply(raw, cost_usd=Decimal(0)),
         )
-        self.desk.adopt(workflow, by="planner", warnings=(), hold=hold)
+        self.write(self.desk.adopt, workflow=workflow, by="planner", warnings=(), hold=hold)
 
     def misplan(self, raw: str, *, problems: Sequence[str], repairs: Sequence[str] = ()) -> None:
         """The conductor is asked, and what it writes cannot be used."""
-        self.desk.finish_planning(
-            self.ask(),
+        self.write(
+            self.desk.finish_planning,
+            proposal=self.ask(),
             status=Proposal.Status.INVALID,
             raw=raw,
             repairs=repairs,
@@ -150,8 +162,9 @@ class Driving:
     def start(self, key: str) -> Attempt:
         """A worker is called for a step, and has not answered yet."""
         step, messages = self.step(key), self.messages(key)
-        return self.desk.start_step(
-            step,
+        return self.write(
+            self.desk.start_step,
+            step=step,
             number=step.attempts.count() + 1,
             worker=step.worker,
             digest=digest_of(self.run.pool[step.worker], messages),
@@ -161,27 +174,50 @@ class Driving:
     def finish(self, key: str, text: str, **usage: Any) -> Attempt:
         """A worker is called for a step, and answers."""
         attempt = self.start(key)
-        self.desk.succeed_step(self.step(key), attempt, reply(text, **usage))
+        self.answer(key, attempt, text, **usage)
         return attempt
+
+    def answer(self, key: str, attempt: Attempt, text: str, **usage: Any) -> None:
+        """The worker that was called for a step answers."""
+        completion = reply(text, **usage)
+        self.write(self.desk.succeed_step, step=self.step(key), attempt=attempt, completion=completion)
 
     def fail(self, key: str, error: CallFailed, *, retry_in_s: float | None = None) -> Attempt:
         """A worker is called for a step and fails: for good, unless it is called again in `retry_in_s`."""
         attempt = self.start(key)
-        self.desk.fail_attempt(
-            self.step(key), attempt, error, cost_usd=Decimal(0), retry_in_s=retry_in_s, duration_ms=900.0
+        self.write(
+            self.desk.fail_attempt,
+            step=self.step(key),
+            attempt=attempt,
+            failure=error,
+            cost_usd=Decimal(0),
+            retry_in_s=retry_in_s,
+            duration_ms=900.0,
         )
         return attempt
+
+    def skip(self, key: str, *, because: Sequence[str]) -> None:
+        """What a step reads will never come."""
+        self.write(self.desk.skip_step, step=self.step(key), because=because)
+
+    def late(self, key: str, attempt: Attempt, text: str) -> None:
+        """The worker answers though the run was stopped."""
+        self.desk.late(self.step(key), attempt, reply(text))
 
     def reuse(self, key: str) -> None:
         """The recorded result of the very same request in the lineage is taken."""
         step, messages = self.step(key), self.messages(key)
         source = recorded(self.run)[key, digest_of(self.run.pool[step.worker], messages)]
-        self.desk.reuse(step, source, messages=messages)
+        self.write(self.desk.reuse, step=step, source=source, messages=messages)
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def succeed(self, answer: str, *, step: str, rule: str = "last") -> Run:
-        self.desk.succeed(answer=answer, step=step, rule=rule)
+        self.write(self.desk.succeed, answer=answer, step=step, rule=rule)
+        return self.told()
+
+    def give_up(self, message: str, *, step: str = "", code: str) -> Run:
+        self.write(self.desk.fail, message=message, step=step, code=code)
         return self.told()
 
     def carry(self, results: Mapping[str, str]) -> Run:

@@ -1,0 +1,272 @@
+"""The run page in every state a run can be in: what it says, what it offers, and what it costs to make."""
+
+import json
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from apps.accounts.models import User
+from apps.runs import services
+from apps.runs.models import Run
+from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
+
+HTML = '<script>alert(1)</script> "><img src=x onerror=alert(2)>'
+PARTS = ("", "head/", "outline/", "answer/", "panel/")
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return make_person("ada")
+
+
+@pytest.fixture
+def browser(ada: User, client: Client) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def shown(client: Client, run: Run, part: str = "") -> str:
+    """A page or a part of it as text, its white space made one kind."""
+    answer = client.get(f"/runs/{run.code}/{part}")
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def words(html: str) -> str:
+    """What is read, without the marks around it."""
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def finished(by: User) -> Run:
+    driving = Driving(make_run(by=by))
+    driving.plan(chain("Compute the growth", "Answer the task"), repairs=["smart quotes were read as plain ones"])
+    return driving.carry({"s1": "South: 53 %", "s2": "**South** grew most."})
+
+
+def test_a_queued_run_waits_for_a_driver_and_can_be_stopped(browser: Client, ada: User) -> None:
+    page = shown(browser, make_run(by=ada))
+
+    assert "Queued" in page
+    assert "waits for a driver" in page
+    assert ">Stop</button>" in page
+    assert "csrfmiddlewaretoken" in page
+    assert "run-edit" not in page
+    assert "Re-run" not in page
+
+
+def test_while_the_conductor_writes_its_text_has_a_place_to_stream_to(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.misplan("model_id = [9]", problems=["Step 1 is given to worker 9."], repairs=["a comma was added"])
+    proposal = driving.ask()
+
+    page = shown(browser, driving.run)
+
+    assert "The conductor is writing" in page
+    assert f'data-stream="{proposal.stream}"' in page
+    assert "Step 1 is given to worker 9." in page
+    assert "Repaired: a comma was added" in page
+    assert "model_id = [9]" in page
+    assert "asked 2 times" in page
+
+
+def test_a_running_run_streams_the_answer_once_its_last_step_writes(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute", "Answer"))
+    first = driving.start("s1")
+    assert "Arrives with step 2, which waits for 1." in words(shown(browser, driving.run, "answer/"))
+
+    driving.answer("s1", first, "53 %")
+    attempt = driving.start("s2")
+
+    assert f'data-stream="{attempt.stream}"' in shown(browser, driving.run, "answer/")
+    assert "data-elapsed=" in shown(browser, driving.run, "head/")
+
+
+def test_a_held_run_asks_for_approval(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute", "Answer"), hold=True)
+
+    page = shown(browser, driving.run)
+
+    assert "The plan waits for your approval." in page
+    assert "Approve and run" in page
+    assert ">Discard</button>" in page
+    assert "not approved yet" in page
+
+
+def test_a_finished_run_shows_its_answer_formatted_or_as_it_is(browser: Client, ada: User) -> None:
+    run = finished(ada)
+
+    assert "<strong>South</strong> grew most." in shown(browser, run, "answer/")
+    assert "**South** grew most.</pre>" in shown(browser, run, "answer/?raw=1")
+    assert "from step 2" in words(shown(browser, run, "answer/"))
+    assert "data-elapsed" not in shown(browser, run, "head/")
+
+
+def test_the_head_says_what_was_spent_and_who_planned(browser: Client, ada: User) -> None:
+    head = words(shown(browser, finished(ada), "head/"))
+
+    assert "Spent $0.0084" in head
+    assert "Conductor Simulated conductor · 1.0 s · 1 repair" in head
+    assert "Profile studio-ultra@1" in head
+
+
+def test_an_unknown_price_is_said_and_never_nothing(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    driving.finish("s1", "53 %", cost_usd=None)
+
+    assert "Spent price unknown" in words(shown(browser, driving.run, "head/"))
+    assert "price unknown" in words(shown(browser, driving.run, "outline/"))
+
+
+def test_an_estimate_is_marked(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    driving.finish("s1", "53 %", estimated=True)
+
+    assert "Spent ≈ $0.0042" in words(shown(browser, driving.run, "head/"))
+
+
+def test_a_failed_run_names_step_attempt_and_message_and_says_what_to_do(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute the growth", "Answer"))
+    driving.finish("s1", "53 %")
+    driving.fail("s2", failure("slow down", kind="rate_limited", status=429), retry_in_s=1)
+    driving.fail("s2", failure("no tokens left", kind="rate_limited", status=429))
+    driving.write(driving.desk.fail, message="Step 2 failed: no tokens left", step="s2", code="rate_limited")
+
+    head = shown(browser, driving.run, "head/")
+
+    assert "Step 2, “Answer”, failed at attempt 2 of 3." in head
+    assert "no tokens left" in head
+    assert "rate limited, HTTP 429" in head
+    assert "Paid so far: $0.0042, for 1 finished step of 2." in head
+    assert "Re-run from step 2" in head
+    assert f"/runs/{driving.run.code}/edit/?step=s2" in head
+
+
+def test_a_run_without_a_plan_offers_to_plan_anew(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.misplan("I would rather talk.", problems=["There are no lists in the reply."])
+    driving.write(driving.desk.fail, message="The planner's workflow cannot be run.", code="invalid-plan")
+
+    page = shown(browser, driving.run)
+
+    assert "The plan failed after 1 try." in page
+    assert "I would rather talk." in page
+    assert 'value="plan">Plan anew' in page
+    assert "Edit" not in words(page)
+
+
+def test_a_stopped_run_names_the_cut_calls_and_those_that_came_too_late(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute", "Check", "Answer"))
+    driving.finish("s1", "53 %")
+    cut = driving.start("s2")
+    services.stop_run(run=driving.told(), by=ada, now=driving.tick())
+    driving.desk.cut({cut.pk: "half of it"})
+    assert "Cut off: step 2 ." in words(shown(browser, driving.run, "head/"))
+
+    driving.late("s2", cut, "all of it")
+
+    head = words(shown(browser, driving.run, "head/"))
+    assert "Too late, so billed and not used: step 2." in head
+    assert "1 result is kept and can be reused." in head
+    assert "There is none: the run was stopped." in words(shown(browser, driving.run, "answer/"))
+
+
+def test_a_fork_shows_what_it_reused_and_both_runs_link_to_each_other(browser: Client, ada: User) -> None:
+    parent = finished(ada)
+    assert parent.workflow is not None
+    child = services.fork_run(parent=parent, workflow=parent.workflow, by=ada, now=NOON + timedelta(minutes=1))
+    driving = Driving(child)
+    driving.reuse("s1")
+
+    head, outline = shown(browser, child, "head/"), words(shown(browser, child, "outline/"))
+    assert f'fork of <a class="link" href="/runs/{parent.code}/">' in head
+    assert "Spent nothing · reused what once cost $0.0042" in words(head)
+    assert "once $0.0042" in outline
+    assert f'forked as <a class="link" href="/runs/{child.code}/">' in shown(browser, parent, "head/")
+
+
+def test_the_buttons_are_sent_again_only_when_others_are_needed(browser: Client, ada: User) -> None:
+    run = make_run(by=ada)
+
+    assert "hx-swap-oob" not in shown(browser, run, "head/?actions=queued")
+    assert 'id="actions" hx-swap-oob="true"' in shown(browser, run, "head/?actions=planning")
+
+
+def test_the_canvas_is_given_the_workers_and_all_that_happened(browser: Client, ada: User) -> None:
+    run = finished(ada)
+    page = browser.get(f"/runs/{run.code}/").content.decode()
+
+    def data(name: str) -> dict[str, object]:
+        found = re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', page, re.DOTALL)
+        assert found is not None
+        told: dict[str, object] = json.loads(found[1])
+        return told
+
+    events = data("events")
+    assert data("workers")["sim-birch"] == {"name": "Birch", "letter": "B", "colour": "a", "simulated": True}
+    assert events["head"] == len(events["events"])  # type: ignore[arg-type]  # a list, as the next line shows
+    assert [event["verb"] for event in events["events"]][-1] == "run.succeeded"  # type: ignore[attr-defined]
+    assert f'data-seq="{events["head"]}"' in page
+    assert f'data-socket="/ws/runs/{run.code}/"' in page
+
+
+def test_the_events_can_be_read_as_a_list(browser: Client, ada: User) -> None:
+    page = words(shown(browser, finished(ada), "?view=events"))
+
+    assert "run.submitted" in page
+    assert "step.succeeded s1" in page
+    assert "driver-of-the-tests" in page
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_people_and_models_wrote_is_shown_as_text(browser: Client, ada: User, part: str) -> None:
+    driving = Driving(make_run(by=ada, task=HTML))
+    driving.plan(chain(HTML, f"Read it: {HTML}"), raw=HTML, repairs=[HTML])
+    driving.finish("s1", HTML)
+    run = driving.carry({"s2": HTML})
+
+    page = browser.get(f"/runs/{run.code}/{part}").content.decode()
+
+    assert "<script>alert" not in page
+    assert "<img" not in page
+
+
+@pytest.mark.parametrize("part", [*PARTS, "steps/s1/", "edit/"])
+def test_the_run_of_others_is_not_there(client: Client, ada: User, part: str) -> None:
+    run = finished(ada)
+    client.force_login(make_person("eve", project=make_project("others")))
+
+    assert client.get(f"/runs/{run.code}/{part}").status_code == 404
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_page_costs_as_many_queries_for_thirty_steps_as_for_two(
+    browser: Client, ada: User, part: str, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    workflow = chain(*[f"Do part {number}" for number in range(30)])
+    driving = Driving(make_run(by=ada))
+    driving.plan(workflow)
+    parent = driving.carry(dict.fromkeys(workflow.keys, "done"))
+    forked = Driving(services.fork_run(parent=parent, workflow=workflow, by=ada, now=NOON))
+    for key in workflow.keys:
+        forked.reuse(key)
+
+    with django_assert_max_num_queries(18):
+        shown(browser, forked.run, part)
+
+
+def test_a_run_that_cost_a_thousandth_of_a_cent_does_not_read_as_nothing(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada, profile=make_pool()))
+    driving.plan(chain("Answer"))
+    driving.finish("s1", "53 %", cost_usd=Decimal("0.0000123"))
+
+    assert "Spent $0.000012" in words(shown(browser, driving.run, "head/"))
