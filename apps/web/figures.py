@@ -57,6 +57,11 @@ def price(value: Decimal | None, *, estimated: bool = False) -> str:
     return f"≈ {usd(value)}" if estimated and value else usd(value)
 
 
+def spaced(code: str) -> str:
+    """`rate limited` for `rate_limited`"""
+    return code.replace("_", " ")
+
+
 def about_tokens(text: str) -> int:
     """Roughly how many tokens a text is, where nobody has counted."""
     return -(-len(text) // CHARS_PER_TOKEN)

@@ -16,33 +16,12 @@ from apps.runs.models import Attempt, Run, Step
 from apps.runs.reuse import digest_of, render
 from apps.web.figures import about_tokens, short_title
 from apps.web.looks import Look, look_of
+from apps.web.pieces import Piece, pieces_of
 from apps.web.texts import Shown, shown
 from apps.workflows.graph import quoted
 from apps.workflows.prompt import Rendered
 
 TABS = ("result", "prompt", "context", "attempts", "request")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """An earlier step, as material for this one."""
-
-    row: Step
-    title: str
-    is_allowed: bool
-    is_given: bool  # whether the call shown was really sent it
-    tokens: int
-    is_estimated: bool
-    share: float  # of all that was given, in percent
-    text: Shown | None = None
-
-    @property
-    def number(self) -> int:
-        return self.row.position + 1
-
-    @property
-    def is_done(self) -> bool:
-        return self.row.status in Step.DONE
 
 
 @dataclass(frozen=True)
@@ -175,25 +154,15 @@ class StepPanel:
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """Every earlier step: those it may read first come, first served, then those it may not."""
-        sizes = {key: self.counted.get(key) or about_tokens(text) for key, text in self.results.items() if text.strip()}
-        whole = sum(sizes.values()) or 1
-        earlier = self.steps[: self.row.position]
-        pieces = [self._piece(step, sizes, whole) for step in earlier]
-        return sorted(pieces, key=lambda piece: not piece.is_allowed)
-
-    def _piece(self, step: Step, sizes: Mapping[str, int], whole: int) -> Piece:
-        allowed = step.key in self.row.access
-        result = self.results.get(step.key, "")
-        return Piece(
-            row=step,
-            title=short_title(step.instruction),
-            is_allowed=allowed,
-            is_given=allowed and bool(result.strip()) and self.attempt is not None,
-            tokens=sizes.get(step.key, 0),
-            is_estimated=step.key not in self.counted,
-            share=round(sizes.get(step.key, 0) / whole * 100, 1),
-            text=shown(result, whole=self.is_whole, raw=True) if self.tab == "context" and allowed else None,
+        """Every earlier step: those it may read, then those it may not."""
+        return pieces_of(
+            self.row,
+            self.steps[: self.row.position],
+            results=self.results,
+            counted=self.counted,
+            was_called=self.attempt is not None,
+            whole=self.is_whole,
+            with_texts=self.tab == "context",
         )
 
     @property

@@ -4,7 +4,6 @@ Everything is read when it is first asked for and once: a part of the page costs
 however many steps there are.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -13,34 +12,14 @@ from functools import cached_property
 from django.db.models import Q
 
 from apps.runs.models import Attempt, Proposal, Run, Step
-from apps.web.figures import listed, plural, price, seconds, short_title, usd
+from apps.web.figures import plural, seconds, usd
 from apps.web.looks import Look, look_of, looks_of
+from apps.web.outline import Line, lines_of
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
 LINEAGE_SHOWN = 50
-BILLED = (Attempt.Status.SUCCEEDED, Attempt.Status.FAILED, Attempt.Status.LATE)
-NARROWEST = 2.0  # percent: a step too quick to see still gets a mark
-
-
-@dataclass(frozen=True)
-class Line:
-    """One step as the outline shows it."""
-
-    row: Step
-    number: int
-    title: str
-    worker: Look
-    note: str
-    cost: str
-    once: str  # what a reused result cost when it was made
-    start: float  # where its bar begins and how long it is, in percent of the run
-    width: float
-
-    @property
-    def state(self) -> str:
-        return self.row.status
 
 
 @dataclass(frozen=True)
@@ -98,9 +77,6 @@ class Standing:
     @cached_property
     def looks(self) -> dict[str, Look]:
         return looks_of(self.run.pool)
-
-    def look(self, slug: str) -> Look:
-        return self.looks.get(slug) or look_of(slug, None)
 
     @cached_property
     def conductor(self) -> Look | None:
@@ -195,68 +171,10 @@ class Standing:
         """The steps whose results a fork can take."""
         return [step for step in self.steps if step.status in Step.DONE]
 
-    # --- the outline -----------------------------------------------------------------------------------------------
-
     @cached_property
     def lines(self) -> list[Line]:
-        numbers = {step.key: step.position + 1 for step in self.steps}
-        done = {step.key for step in self.done}
-        return [self._line(step, numbers, done) for step in self.steps]
-
-    def _line(self, step: Step, numbers: dict[str, int], done: set[str]) -> Line:
-        calls = self.attempts.get(step.pk, [])
-        waits_for = [numbers[key] for key in step.access if key in numbers and key not in done]
-        start, width = self._bar(step)
-        source = calls[-1].source if calls else None
-        return Line(
-            row=step,
-            number=step.position + 1,
-            title=short_title(step.instruction),
-            worker=self.look(step.worker),
-            note=self._note(step, calls, waits_for),
-            cost=cost_of(calls),
-            once=price(source.cost_usd) if source else "",
-            start=start,
-            width=width,
-        )
-
-    def _note(self, step: Step, calls: Sequence[Attempt], waits_for: Sequence[int]) -> str:
-        last = calls[-1] if calls else None
-        match step.status:
-            case Step.Status.WAITING:
-                if self.run.status == Run.Status.HELD:
-                    return "not approved yet"
-                return f"waits for {listed(waits_for)}" if waits_for else "next"
-            case Step.Status.RUNNING:
-                if last and last.status == Attempt.Status.FAILED:
-                    return "trying again"
-                return f"attempt {last.number}" if last and last.number > 1 else "running"
-            case Step.Status.REUSED:
-                return f"from run {last.source.run.code}" if last and last.source else "reused"
-            case Step.Status.FAILED:
-                return f"failed after {plural(len(calls), 'attempt')}" if calls else "failed"
-            case Step.Status.SKIPPED:
-                return "skipped"
-            case Step.Status.CANCELLED:
-                return "cut off" if calls else "not run"
-        return took(step)
-
-    @cached_property
-    def _span(self) -> tuple[datetime, float] | None:
-        began = [step.started_at for step in self.steps if step.started_at]
-        if not began:
-            return None
-        ended = [step.finished_at or self.now for step in self.steps if step.started_at]
-        return min(began), max((max(ended) - min(began)).total_seconds(), 0.001)
-
-    def _bar(self, step: Step) -> tuple[float, float]:
-        if self._span is None or step.started_at is None:
-            return 0.0, 0.0
-        first, whole = self._span
-        until = step.finished_at or self.now
-        start = (step.started_at - first).total_seconds() / whole * 100
-        width = max(NARROWEST, (until - step.started_at).total_seconds() / whole * 100)
-        return round(min(start, 100 - NARROWEST), 2), round(min(width, 100), 2)
+        """The steps as the outline lists them."""
+        return lines_of(self.run, self.steps, self.attempts, self.looks, now=self.now)
 
     # --- the answer ------------------------------------------------------------------------------------------------
 
@@ -274,34 +192,21 @@ class Standing:
         """The call that is writing what will be the answer."""
         if self.last_line is None or self.last_line.state != Step.Status.RUNNING:
             return None
-        calls = self.attempts.get(self.last_line.row.pk, [])
+        calls = self._calls(self.last_line.row)
         return calls[-1] if calls and calls[-1].status == Attempt.Status.RUNNING else None
 
     @property
     def cut(self) -> list[Line]:
-        """The steps whose calls were cut by the stop, or came too late to be used."""
-        over = (Attempt.Status.CUT, Attempt.Status.LATE)
-        return [line for line in self.lines if any(call.status in over for call in self.attempts.get(line.row.pk, []))]
+        """The steps whose calls were cut by the stop."""
+        return self._ended_as(Attempt.Status.CUT)
 
     @property
     def late(self) -> list[Line]:
         """The steps whose replies came whole after the stop: billed, not used."""
-        late = Attempt.Status.LATE
-        return [line for line in self.lines if any(call.status == late for call in self.attempts.get(line.row.pk, []))]
+        return self._ended_as(Attempt.Status.LATE)
 
+    def _ended_as(self, status: Attempt.Status) -> list[Line]:
+        return [line for line in self.lines if any(call.status == status for call in self._calls(line.row))]
 
-def took(step: Step) -> str:
-    if step.started_at is None or step.finished_at is None:
-        return ""
-    return seconds((step.finished_at - step.started_at).total_seconds() * 1000)
-
-
-def cost_of(calls: Iterable[Attempt]) -> str:
-    """What the calls of one step were billed, all together; a dash where none was."""
-    billed = [call for call in calls if call.status in BILLED]
-    if not billed:
-        return "–"
-    costs = [call.cost_usd for call in billed]
-    if None in costs:
-        return price(None)
-    return price(sum((cost for cost in costs if cost), Decimal(0)), estimated=any(call.estimated for call in billed))
+    def _calls(self, step: Step) -> list[Attempt]:
+        return self.attempts.get(step.pk, [])

@@ -38,6 +38,7 @@ class Told:
 
     seq: int
     at: datetime
+    clock: str
     verb: str
     who: str
     kind: str
@@ -48,7 +49,7 @@ class Told:
 
 def events_after(run: Run, after: int) -> tuple[list[Told], int | None]:
     """A page of events, and the place to go on from; None where there are no more."""
-    events = log.read(run.trail, after=after, limit=PAGE + 1, texts_limit=200)
+    events = log.read(run.trail, after=after, limit=PAGE + 1, texts_limit=120)
     more = events[PAGE - 1].seq if len(events) > PAGE else None
     return [_told(event) for event in events[:PAGE]], more
 
@@ -58,6 +59,7 @@ def _told(event: Read) -> Told:
     return Told(
         seq=event.seq,
         at=event.at,
+        clock=f"{event.at:%H:%M:%S}.{event.at.microsecond // 1000:03d}",
         verb=event.verb,
         who=event.actor.label,
         kind=event.actor.kind,

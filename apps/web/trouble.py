@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from apps.runs.models import Attempt
 from apps.web.figures import plural
-from apps.web.standing import Line, Standing
+from apps.web.outline import Line
+from apps.web.standing import Standing
 
 AGAIN = "Re-run from there: what is finished is not paid again."
 OTHER_WORKER = "Give the step to another worker, or re-run from there later."

@@ -6,5 +6,5 @@ from apps.web import figures
 
 register = template.Library()
 
-for name in ("count", "listed", "seconds", "usd", "price", "plural", "about_tokens", "short_title"):
+for name in ("count", "listed", "seconds", "usd", "price", "plural", "about_tokens", "spaced", "short_title"):
     register.filter(name, getattr(figures, name))

@@ -135,7 +135,7 @@ def test_attempts_tell_errors_retries_and_tokens(browser: Client, driving: Drivi
     shown = words(panel(browser, driving.run, "s1", "tab=attempts"))
 
     assert "Attempt 1 failed" in shown
-    assert "server, HTTP 503 overloaded" in shown
+    assert "Server, HTTP 503 overloaded" in shown
     assert "Tokens in 120 of them 100 cached" in shown
     assert "Tokens out 30 of them 20 reasoning" in shown
     assert "attempt 2 of 2" in shown
