@@ -20,6 +20,8 @@ async def deliver(
     request: web.Request, *, call: Call, reply: Reply, row: Row, fault: str, id: str
 ) -> web.StreamResponse:
     """Send the reply and note in the row what was sent. `fault` is `cut`, `malformed`, `empty` or nothing."""
+    if call.knobs.trace:
+        row.pieces = []
     send = _stream if call.stream else _whole
     response = await send(request, call, reply, row, fault, id)
     row.outcome = fault or "done"
@@ -60,6 +62,8 @@ async def _stream(request: web.Request, call: Call, reply: Reply, row: Row, faul
         _note(row, batch, tokens=count)
         last = chunk.ending(reply, row, call) if row.completion_tokens == len(reply.pieces) else b""
         await response.write(opening + b"".join(map(chunk.delta, batch)) + last)
+        if row.pieces is not None:
+            _trace(row.pieces, batch)
         opening = b""
     if fault == "cut":
         row.outcome = fault  # closing cancels this very handler
@@ -107,6 +111,12 @@ def _note(row: Row, texts: list[str], *, tokens: int) -> None:
     row.first_token = row.first_token or time()
     row.sent += texts
     row.completion_tokens += tokens
+
+
+def _trace(pieces: list[tuple[int, float]], batch: list[str]) -> None:
+    """Note when this many characters had left."""
+    now = time()
+    pieces.append(((pieces[-1][0] if pieces else 0) + sum(map(len, batch)), now))
 
 
 def _completion(call: Call, reply: Reply, row: Row, id: str) -> dict[str, Any]:

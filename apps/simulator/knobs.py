@@ -41,6 +41,7 @@ class Knobs:
     fail: Counted | None = None
     retry_after_s: float = 1
     say: Counted | None = None
+    trace: bool = False  # the log tells when each write of a stream had left
 
 
 @lru_cache(maxsize=4096)
@@ -80,7 +81,9 @@ def _turned(knobs: Knobs, pair: str, model: Model) -> Knobs:
             return replace(knobs, fail=_fault(value))
         case "say":
             return replace(knobs, say=_saying(value, model))
-    raise BadKnob(f"There is no knob `{name}`. There are: ttft, rate, tokens, seed, fail, retry_after, say.")
+        case "trace":
+            return replace(knobs, trace=_switch(name, value))
+    raise BadKnob(f"There is no knob `{name}`. There are: ttft, rate, tokens, seed, fail, retry_after, say, trace.")
 
 
 def _number(name: str, value: str) -> float:
@@ -93,6 +96,12 @@ def _whole(name: str, value: str) -> int:
     if not re.fullmatch(r"-?\d{1,18}", value):
         raise BadKnob(f"`{name}` takes a whole number, not `{value}`.")
     return int(value)
+
+
+def _switch(name: str, value: str) -> bool:
+    if value not in ("0", "1"):
+        raise BadKnob(f"`{name}` takes 0 or 1, not `{value}`.")
+    return value == "1"
 
 
 def _fault(value: str) -> Counted:

@@ -32,9 +32,10 @@ class Row:
     in_flight: int = 0
     n: int | None = None
     finished: float | None = None
+    pieces: list[tuple[int, float]] | None = None  # characters sent and the time, after each write; only with `trace`
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        row = {
             "n": self.n,
             "at": datetime.fromtimestamp(self.started, UTC).isoformat(),
             "model": self.model,
@@ -50,6 +51,7 @@ class Row:
             "finished": self.finished,
             "in_flight": self.in_flight,
         }
+        return row if self.pieces is None else {**row, "pieces": self.pieces}
 
 
 class RequestLog:

@@ -113,6 +113,32 @@ async def test_tokens_arrive_one_by_one_at_the_pace_that_was_asked_for(client):
     assert 0.36 <= last - first <= 0.6
 
 
+async def test_a_trace_tells_when_each_write_had_left(client):
+    model = "sim-cedar:ttft=100,rate=50,tokens=20"
+    for one in (f"{model},trace=1", model):
+        async with client.post(CHAT, json=streaming(one)) as response:
+            await response.read()
+
+    traced, plain = await eventually(client, lambda found: len(found) == 2)
+    chars, times = zip(*traced["pieces"], strict=True)
+    assert "pieces" not in plain
+    assert list(chars) == sorted(set(chars))
+    assert chars[-1] == len(traced["text"])
+    assert 10 <= len(chars) <= 20
+    assert traced["first_token"] <= times[0]
+    assert list(times) == sorted(times)
+    assert times[-1] <= traced["finished"]
+
+
+async def test_a_trace_ends_where_a_stream_is_cut(client):
+    async with client.post(CHAT, json=streaming("sim-cedar:ttft=0,rate=200,tokens=20,trace=1,fail=cut")) as response:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await response.read()
+
+    [row] = await eventually(client, bool)
+    assert row["pieces"][-1][0] == len(row["text"])
+
+
 async def test_max_tokens_cuts_the_reply_and_says_so(client):
     async with client.post(CHAT, json=asking(f"sim-atlas:{FAST}", "Write an essay", max_tokens=7)) as response:
         body = await response.json()

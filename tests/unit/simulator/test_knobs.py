@@ -22,6 +22,12 @@ def test_knobs_override_the_model():
     assert knobs.fail == Counted("429", 2)
 
 
+def test_a_trace_is_kept_on_request():
+    assert read_model("sim-cedar:trace=1")[1].trace
+    assert not read_model("sim-cedar:trace=0")[1].trace
+    assert not read_model("sim-cedar")[1].trace
+
+
 def test_a_fault_without_a_count_is_for_every_call():
     assert read_model("sim-delta:fail=hang")[1].fail == Counted("hang", None)
 
@@ -44,6 +50,8 @@ def test_a_million_characters_hurry_unless_they_are_told_not_to():
         "say=hello",
         "seed=1.5",
         "rate",
+        "trace=2",
+        "trace",
     ],
 )
 def test_a_knob_that_cannot_be_understood_is_refused(knob):
