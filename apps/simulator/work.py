@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from apps.simulator.excuse import excuse
+from apps.simulator.excuse import excuse, is_excuse
 from apps.simulator.models import Model
 from apps.simulator.reading import Assignment
 from apps.simulator.reply import Reply
@@ -18,6 +18,18 @@ _CHECKS = re.compile(
     re.I,
 )
 _WHOLE = re.compile(r"\b(?:final|overall|aggregate|combine|compare|reconcile|synthesi\w+|decide|settle)\b", re.I)
+_SHORT_ANSWER = re.compile(
+    r"\b(?:who|whom|whose|which|when|where|how (?:many|much|long|far|old|often|tall|big)|"
+    r"what(?:'s| is| are| was| were)|answer with|yes or no|true or false|"
+    r"compute|calculate|convert|solve|count|evaluate)\b",
+    re.I,
+)
+_LONG_ANSWER = re.compile(
+    r"\b(?:compare|contrast|weigh|recommend\w*|explain|explanations?|describe|discuss|argue|analy[sz]e|assess|advise|"
+    r"write|rewrite|rephrase|draft|translate|summari[sz]e|edit|review|implement|design|plan|organi[sz]e|outline|propose|"
+    r"list|essay|report|pros and cons|strategy|options|why)\b",
+    re.I,
+)
 _PLANS = re.compile(r"^\W*(?:plan|outline|list the steps|set out how|devise|describe how)\b", re.I)
 
 _OPENINGS = {
@@ -44,7 +56,8 @@ def work(model: Model, assignment: Assignment, *, seed: int, response_format: st
     problem = solve(assignment.task) if assignment.task else None
     if problem and _is_groundwork(problem, assignment):
         return _as_json(_groundwork(problem), "", response_format)
-    finding = aim(assignment.task, assignment.instruction) or _majority(assignment)
+    finding = None if _is_gathering(assignment, problem) else aim(assignment.task, assignment.instruction)
+    finding = finding or _majority(assignment)
     if finding is None:
         return _as_json(excuse(model, assignment, rng), "", response_format)
     is_right = rng.random() < model.skill_in(finding.family)
@@ -114,13 +127,31 @@ def _whole(problem: Problem) -> Finding:
     return Finding(problem.family, problem.answer, problem.working, problem.wrong, problem.fence)
 
 
+def _is_gathering(assignment: Assignment, problem: Problem | None) -> bool:
+    """Whether the subtask draws pieces of an unsolved task together: a sum that it mentions is not its result."""
+    is_unsolved = bool(assignment.task) and problem is None
+    return is_unsolved and bool(assignment.reads) and bool(_CHECKS.search(assignment.instruction))
+
+
 def _majority(assignment: Assignment) -> Finding | None:
-    """Where the task itself is hidden or no puzzle of ours: most of those read, if they give short answers at all."""
-    answers = [answer for read in assignment.reads if (answer := claimed(read.response)) and len(answer) <= 200]
-    if not answers or not _CHECKS.search(assignment.instruction):
+    """What most of those read give as their answer, where a short answer can be what is wanted.
+
+    A vote says something about results that must agree, and nothing about pieces of a text: where the task is shown
+    it must ask for a short answer, and where it is hidden at least half of what was read must state one.
+    """
+    if not _CHECKS.search(assignment.instruction) or not _wants_a_short_answer(assignment):
+        return None
+    answers = [answer for read in assignment.reads if (answer := _stated(read.response)) and len(answer) <= 200]
+    if not answers or len(answers) * 2 < len(assignment.reads):
         return None
     best = max(answers, key=answers.count)  # of equals the first
     return Finding("reading", best, (f"{answers.count(best)} of {len(answers)} answers say: {best}",), ())
+
+
+def _wants_a_short_answer(assignment: Assignment) -> bool:
+    """Whether the task asks for one fact or figure, as far as its words tell; a hidden task may."""
+    task = assignment.task
+    return not task or (bool(_SHORT_ANSWER.search(task)) and not _LONG_ANSWER.search(task))
 
 
 def _mistaken(finding: Finding, assignment: Assignment, rng: Random) -> tuple[str, tuple[str, ...]]:
@@ -152,15 +183,37 @@ def _verdicts(assignment: Assignment, answer: str) -> Iterator[str]:
 
 
 def claimed(response: str) -> str | None:
-    """The result that a reply states: its last answer line, its last code block, or what it puts in bold last."""
-    if lines := re.findall(
-        r"^\W*(?:final )?(?:answer|result)\W{0,4}:\W{0,2}[ \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M
-    ):
-        return str(lines[-1])
-    if blocks := re.findall(r"```\w*\n(.*?)\n```", response, re.S):
+    """The result that a reply states: its last answer line, its last code block, or what it puts in bold last.
+
+    A reply that says it is none states nothing, although it has bold words and code too.
+    """
+    if is_excuse(response):
+        return None
+    if line := _answer_line(response):
+        return line
+    if blocks := _BLOCK.findall(response):
         return str(blocks[-1]).strip()
     bold = re.findall(r"\*\*([^*\n]{1,120})\*\*", response)
     return str(bold[-1]) if bold else None
+
+
+def _stated(response: str) -> str | None:
+    """The result that a reply calls its answer, or ends with as a block: bold words could be anything."""
+    if is_excuse(response):
+        return None
+    blocks = list(_BLOCK.finditer(response.rstrip()))
+    ends_with_block = bool(blocks) and blocks[-1].end() == len(response.rstrip())
+    return _answer_line(response) or (blocks[-1][1].strip() if ends_with_block else None)
+
+
+_BLOCK = re.compile(r"```\w*\n(.*?)\n```", re.S)
+
+
+def _answer_line(response: str) -> str | None:
+    lines = re.findall(
+        r"^\W*(?:final )?(?:answer|result)\W{0,4}:\W{0,2}[ \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M
+    )
+    return str(lines[-1]) if lines else None
 
 
 def _same(one: str, other: str) -> bool:

@@ -102,7 +102,7 @@ VARIANTS = {
     "10 kW?": "at least 10 (50 cars, 1,000 kWh, 100 kWh per point)",
 }
 
-NO_PUZZLES = (
+OPEN_ENDED = (
     "Write a Python function `merge_intervals(intervals)` that merges overlapping closed intervals given as "
     "(start, end) "
     "pairs in any order, and explain its complexity in one line.",
@@ -120,6 +120,11 @@ NO_PUZZLES = (
     "Plan a two-day offsite for 14 people between Lyon and Turin with a budget of 6,000 EUR: agenda, "
     "transport, where to "
     "sleep, and a cost table that adds up.",
+    "Compare PostgreSQL and MariaDB for a shop with 33 users: operations, concurrency, backup, cost. Recommend one.",
+)
+
+NO_PUZZLES = (
+    *OPEN_ENDED,
     "What is the capital of Atlantis?",
     "Who wrote the Odyssey?",
     "The meeting is on 2026-03-04 from 09:00-10:30 in room 3-4.",

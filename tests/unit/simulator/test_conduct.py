@@ -13,7 +13,7 @@ from apps.simulator.reading import Brief, read_brief
 from apps.simulator.speak import speak
 
 from .prompts import POOL, asked_to_conduct
-from .tasks import COUNTDOWN, EVERY_TASK, NO_PUZZLES, SAMPLES
+from .tasks import COUNTDOWN, EVERY_TASK, NO_PUZZLES, OPEN_ENDED, SAMPLES
 
 CONDUCTOR = MODELS["sim-conductor"]
 
@@ -97,6 +97,17 @@ def test_a_comparison_gets_a_step_for_each_side():
     sides = [subtask.split()[1] for subtask in plan.subtasks if subtask.startswith("Describe")]
     assert sorted(sides) == ["PostgreSQL", "SQLite"]
     assert plan.subtasks[-1].endswith("End with a recommendation and the condition that would change it.")
+
+
+@pytest.mark.parametrize("task", [task for task in OPEN_ENDED if task.startswith("Compare")])
+@pytest.mark.parametrize("max_steps", [3, 5, 8])
+def test_a_comparison_has_steps_side_by_side_whatever_the_seed(task, max_steps):
+    for seed in range(100):
+        plan = plan_of(task, seed=seed, max_steps=max_steps)
+
+        assert len(plan.subtasks) >= 3
+        assert plan.reads[:2] == ((), ())
+        assert {0, 1} <= set(plan.reads[-1])
 
 
 def test_code_is_planned_implemented_and_verified():

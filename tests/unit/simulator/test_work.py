@@ -5,14 +5,16 @@ import json
 import pytest
 
 from apps.simulator.conduct import make_plan
+from apps.simulator.excuse import QUOTED, is_excuse
 from apps.simulator.models import MODELS
 from apps.simulator.reading import Brief
+from apps.simulator.reply import tokens
 from apps.simulator.solvers.countdown import verdict
 from apps.simulator.speak import speak
 from apps.simulator.work import claimed
 
 from .prompts import asked_to_conduct, asked_to_work
-from .tasks import COUNTDOWN, NO_PUZZLES, SAMPLES
+from .tasks import COUNTDOWN, NO_PUZZLES, OPEN_ENDED, SAMPLES
 
 ATLAS, BIRCH, CEDAR, DELTA = (MODELS[f"sim-{name}"] for name in ("atlas", "birch", "cedar", "delta"))
 WORKERS = (ATLAS, BIRCH, CEDAR, DELTA)
@@ -114,10 +116,120 @@ def test_what_cannot_be_solved_is_said_to_be_simulated_with_what_was_read(task):
     reply = speak(CEDAR, asked_to_work(task, "Verify the draft; return it corrected.", [("Draft it", long)])).text
 
     assert "**Cedar**, a simulated model" in reply
-    assert "> Verify the draft; return it corrected." in reply
+    assert reply.startswith("## Verify the draft\n")
     assert "Step 1 begins:" in reply
     assert long[:190] in reply
     assert long not in reply
+
+
+def assert_honest(reply, pieces, model=ATLAS):
+    """It names itself simulated, quotes every piece from its start, sets them side by side, and states no result."""
+    assert f"I am **{model.name}**, a simulated model." in reply
+    assert reply.endswith("_A simulated reply: nothing above is a result._")
+    assert not any(line.lower().startswith("answer:") for line in reply.splitlines())
+    assert not any(f"Answer: {worker.name}" in reply or f"say: {worker.name}" in reply for worker in WORKERS)
+    assert claimed(reply) is None
+    for number, piece in enumerate(pieces, 1):
+        quote = [f"> {line}".rstrip() for line in piece[:QUOTED].rstrip().splitlines()]
+        assert f"Step {number} begins:\n\n" + "\n".join(quote) in reply
+    if pieces:
+        assert f"| | {' | '.join(f'Step {number}' for number in range(1, len(pieces) + 1))} |" in reply
+        assert f"| Characters | {' | '.join(f'{len(piece):,}' for piece in pieces)} |" in reply
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("task", OPEN_ENDED)
+def test_every_workflow_for_an_open_ended_task_ends_with_an_honest_reply(task, max_steps):
+    for seed in range(8):
+        plan = make_plan(Brief(task, max_steps, ("",) * 4), seed=seed)
+
+        results = carried_out(task, plan)
+
+        read = [results[at] for at in plan.reads[-1]]
+        if plan.reads[-1] == tuple(range(len(read))):
+            assert_honest(results[-1], read)
+        assert all(is_excuse(result) for result in results)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Review both drafts and list what is wrong.",
+        "Verify the results of the earlier steps; return them corrected.",
+        "Synthesise everything before into one final answer.",
+        "Compare both and decide which is better.",
+        "Aggregate the votes and pick the majority.",
+        "Final format check: return the result in the form that the task asks for.",
+        "Check that 2 + 2 = 4 holds in the table and settle the final sum of 1200 + 800.",
+    ],
+)
+@pytest.mark.parametrize("show_task", [True, False])
+@pytest.mark.parametrize("task", OPEN_ENDED)
+def test_reviewers_verifiers_and_format_checks_take_no_introduction_for_an_answer(task, show_task, last):
+    for seed in range(4):
+        steps = []
+        for model, instruction in ((BIRCH, "Draft one."), (DELTA, "Draft another."), (CEDAR, "Review both.")):
+            steps.append((instruction, speak(model, asked_to_work(task, instruction, steps), seed=seed).text))
+
+        texts = asked_to_work(task, last, steps, show_task=show_task)
+
+        if show_task or "2 + 2" not in last:  # a sum by itself, with nothing said of a task, is a sum
+            assert_honest(speak(ATLAS, texts, seed=seed).text, [result for _, result in steps])
+
+
+@pytest.mark.parametrize("task", OPEN_ENDED)
+def test_pieces_of_a_text_are_not_voted_over_whatever_they_say(task):
+    pieces = ["**Clearly.** It is so.\n\nAnswer: SQLite", "I think\n\nAnswer: SQLite", "```\nSQLite\n```"]
+
+    reply = speak(ATLAS, asked_to_work(task, "Decide which is right.", [("Say it", piece) for piece in pieces])).text
+
+    assert_honest(reply, pieces)
+
+
+def test_bold_words_are_no_vote():
+    pieces = [("Solve it", "**Note** that it is so."), ("Solve it", "A **bold** word."), ("Solve it", "Answer: 12")]
+
+    texts = asked_to_work("hidden", "Decide which result is right.", pieces, show_task=False)
+
+    assert_honest(speak(ATLAS, texts).text, [piece for _, piece in pieces])
+
+
+def test_a_short_question_that_no_solver_knows_is_still_voted_over():
+    answers = [("Say it", f"Answer: {name}") for name in ("Homer", "Virgil", "Homer")]
+
+    reply = speak(ATLAS, asked_to_work("Who wrote the Odyssey?", "Decide which is right.", answers)).text
+
+    assert claimed(reply) == "Homer"
+
+
+def test_a_simulated_reply_is_no_answer_in_json_either():
+    form = '{"type": "json_object"}'
+    told = speak(DELTA, asked_to_work("", "Write a poem."), response_format=form).text
+
+    assert claimed(told) is None
+
+
+def test_pieces_are_compared_by_the_points_that_the_task_lists():
+    pieces = [
+        ("Describe PostgreSQL.", "Backup by pg_dump; a backup a day."),
+        ("Describe SQLite.", "No | server: cost 0."),
+    ]
+
+    reply = speak(ATLAS, asked_to_work(OPEN_ENDED[-1], "Compare both.", pieces)).text
+
+    assert "| “backup” | 2× | – |\n| “cost” | – | 1× |" in reply
+
+
+@pytest.mark.parametrize("task", OPEN_ENDED)
+def test_every_step_of_an_open_ended_task_can_be_watched(task):
+    for seed in range(8):
+        plan = make_plan(Brief(task, 5, ("",) * 4), seed=seed)
+
+        for result, model, reads in zip(carried_out(task, plan), plan.models, plan.reads, strict=True):
+            worker = WORKERS[model]
+            seconds = worker.ttft_ms / 1000 + len(tokens(result)) / worker.rate
+
+            assert 2 <= seconds <= 6 + max(0, len(reads) - 1)
 
 
 def test_code_that_is_asked_about_is_shown_in_a_fence():
