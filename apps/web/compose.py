@@ -4,6 +4,7 @@ import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts.models import User
 from apps.core.errors import Denied, Invalid
 from apps.runs.models import Run
-from apps.runs.services import MOST_STEPS, project_of, submit_run
+from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
 from apps.web.access import person, wants_part
 from apps.web.health import is_driver_seen
 from apps.web.looks import Look
@@ -100,6 +101,14 @@ class Draft:
         written = "\0".join([self.submit_key, self.task, self.profile, str(self.review), self.max_steps])
         return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
 
+    def refuse(self, refusal: Invalid) -> None:
+        self.errors[refusal.field or "task"] = refusal.message
+
+    @property
+    def first(self) -> str:
+        """The field to begin with: the first that has an error, else the task."""
+        return next((name for name in ("task", "profile", "max_steps") if name in self.errors), "task")
+
     def checked_max_steps(self) -> int | None:
         """The limit that was asked for; none where the field was left empty.
 
@@ -128,6 +137,15 @@ def _look(worker: Worker) -> Look:
     return Look(worker.slug, worker.name, worker.letter, worker.colour, worker.simulated)
 
 
+def check(draft: Draft) -> None:
+    """Note what is wrong with every field, so that nobody corrects one to hear of the next."""
+    for checked in (partial(clean_task, draft.task), draft.checked_max_steps):
+        try:
+            checked()
+        except Invalid as refusal:
+            draft.refuse(refusal)
+
+
 def submit(draft: Draft, *, by: User) -> Run:
     """Hand the draft in.
 
@@ -153,11 +171,13 @@ def compose(request: HttpRequest) -> HttpResponse:
     user = person(request)
     if request.method == "POST":
         draft = Draft.of(request.POST)
+        check(draft)
         try:
-            return redirect(f"/runs/{submit(draft, by=user).code}/")
+            if not draft.errors:
+                return redirect(f"/runs/{submit(draft, by=user).code}/")
         except Invalid as refusal:
-            draft.errors[refusal.field or "task"] = refusal.message
-            return _page(request, user, draft, status=422)
+            draft.refuse(refusal)
+        return _page(request, user, draft, status=422)
     if wants_part(request):
         return _recent(request, user)
     _, example = EXAMPLES.get(request.GET.get("example", ""), ("", ""))
@@ -174,7 +194,7 @@ def _page(request: HttpRequest, user: User, draft: Draft, *, status: int = 200) 
         "as_cards": len(choices) <= CARDS,
         "can_run": any(choice.pool for choice in choices),
         "has_driver": is_driver_seen(),
-        "examples": [(number, label, task) for number, (label, task) in EXAMPLES.items()],
+        "examples": [(number, label) for number, (label, _) in EXAMPLES.items()],
         "most_steps": MOST_STEPS,
         "without_project": _is_without_project(user),
         "lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now()),

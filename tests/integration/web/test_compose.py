@@ -100,6 +100,17 @@ def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
     assert Run.objects.count() == 0
 
 
+def test_every_field_that_is_wrong_is_told_at_once_and_the_first_has_the_cursor(browser: Client, pool: Profile) -> None:
+    html = browser.post("/", filled(task="", max_steps="many")).content.decode()
+    second = browser.post("/", filled(max_steps="many")).content.decode()
+
+    assert "Write a task first." in html
+    assert "Give a number of steps" in html
+    assert re.search(r'<textarea id="task"[^>]* autofocus', html)
+    assert re.search(r'name="max_steps"[^>]* autofocus', second)
+    assert second.count(" autofocus") == 1
+
+
 def test_what_was_typed_is_shown_as_text(browser: Client, pool: Profile) -> None:
     html = browser.post("/", filled(task="</textarea><script>alert(1)</script>", max_steps='"><b>')).content.decode()
 
