@@ -4,8 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from apps.audit.log import Actor, Entry
 from apps.runs import log
@@ -14,37 +13,32 @@ from apps.runs.models import HEART_STOPPED_AFTER, Driver, Run
 UNCLAIMED_FOR = timedelta(seconds=5)
 
 
-def _orphaned(now: datetime) -> Q:
-    """A run that a driver should hold and none does."""
-    return Q(status__in=Run.LIVE) & (Q(heart_at=None) | Q(heart_at__lt=now - HEART_STOPPED_AFTER))
-
-
 def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
     """Make the run this driver's, if nobody holds it. None where somebody does, or where there is nothing to drive."""
     with transaction.atomic():
-        before = Run.objects.filter(pk=run_id).values_list("driver", "status").first()
-        free = Run.objects.filter(Q(status=Run.Status.QUEUED) | _orphaned(now), pk=run_id)
-        claimed = free.update(
-            driver=driver,
-            claim=F("claim") + 1,
-            heart_at=now,
-            started_at=Coalesce("started_at", Value(now)),
-            status=Case(
-                When(workflow_body__isnull=True, then=Value(Run.Status.PLANNING)), default=Value(Run.Status.RUNNING)
-            ),
-        )
-        if not claimed or before is None:
+        # The lock makes two drivers come one after the other; the second finds that the run is held.
+        locked = Run.objects.select_for_update(of=("self",)).select_related("project", "owner")
+        run = locked.filter(pk=run_id).first()
+        if run is None or not _is_free(run, now):
             return None
-        run = Run.objects.select_related("project", "owner").get(pk=run_id)
-        by = driver_actor(driver)
-        lost_by, status = before
-        if status == Run.Status.QUEUED:
+        lost_by, was_queued = run.driver, run.status == Run.Status.QUEUED
+        run.driver, run.claim, run.heart_at = driver, run.claim + 1, now
+        run.started_at = run.started_at or now
+        run.status = Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING
+        run.save(update_fields=["driver", "claim", "heart_at", "started_at", "status"])
+        if was_queued:
             entries = [Entry("run.claimed", {"driver": driver, "claim": run.claim})]
         else:
             taken = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
             entries = [taken, *log.lose_calls(run, at=now)]
-        log.append(run, entries, by=by, at=now)
+        log.append(run, entries, by=driver_actor(driver), at=now)
     return run
+
+
+def _is_free(run: Run, now: datetime) -> bool:
+    if run.status == Run.Status.QUEUED:
+        return True
+    return run.status in Run.LIVE and (run.heart_at is None or run.heart_at < now - HEART_STOPPED_AFTER)
 
 
 def driver_actor(driver: str) -> Actor:
@@ -73,4 +67,5 @@ def no_longer(held: dict[int, int]) -> set[int]:
 def waiting(*, now: datetime) -> "QuerySet[Run]":
     """Runs for which the bell must be rung again: queued and unclaimed, or live and without a heart."""
     unclaimed = Q(status=Run.Status.QUEUED, created_at__lt=now - UNCLAIMED_FOR)
-    return Run.objects.filter(unclaimed | _orphaned(now), finished_at=None).order_by("pk")
+    orphaned = Q(status__in=Run.LIVE) & (Q(heart_at=None) | Q(heart_at__lt=now - HEART_STOPPED_AFTER))
+    return Run.objects.filter(unclaimed | orphaned, finished_at=None).order_by("pk")

@@ -18,6 +18,7 @@ from django.db.models import F, QuerySet
 from apps.audit import log as audit
 from apps.audit.log import Actor, Entry
 from apps.core.errors import Conflict
+from apps.runs import rows
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.workers.calls import CallFailed, Completion, Usage
 from apps.workflows.graph import Problem
@@ -246,24 +247,15 @@ class Desk:
         self, page: Page, *, step: Step, number: int, worker: str, digest: str, messages: list[dict[str, str]]
     ) -> Attempt:
         """A worker is about to be called: from now on its reply streams under the attempt."""
-        if number == 1:
-            Step.objects.filter(pk=step.pk).update(status=Step.Status.RUNNING, started_at=page.at)
-        attempt = Attempt.objects.create(
-            run=self.run, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=page.at
-        )
+        attempt = rows.start(step=step, number=number, worker=worker, digest=digest, messages=messages, at=page.at)
         data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
         page.tell("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
         return attempt
 
     def succeed_step(self, page: Page, *, step: Step, attempt: Attempt, completion: Completion) -> None:
         """The worker's reply is the step's result."""
-        if not _end_attempt(attempt, Attempt.Status.SUCCEEDED, completion, page.at):
-            return
-        self._spend(completion.usage, completion.cost_usd)
-        Step.objects.filter(pk=step.pk).update(
-            status=Step.Status.SUCCEEDED, result=completion.text, finished_at=page.at
-        )
-        page.tell("step.succeeded", _told(step, attempt, completion), {"result": completion.text})
+        if rows.succeed(step=step, attempt=attempt, completion=completion, at=page.at):
+            page.tell("step.succeeded", _told(step, attempt, completion), {"result": completion.text})
 
     def fail_attempt(
         self,
