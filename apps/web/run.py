@@ -76,7 +76,10 @@ def outline(request: HttpRequest, code: str) -> HttpResponse:
 @require_GET
 def answer(request: HttpRequest, code: str) -> HttpResponse:
     standing = Standing(visible_run(request.user, code), now=timezone.now())
-    return render(request, "run/_answer.html", _answer(request, standing))
+    response = render(request, "run/_answer.html", _answer(request, standing))
+    if standing.run.is_ended:  # it was followed to its end while it was written, and is now to be read
+        response["HX-Reswap"] = "innerHTML scroll:top"
+    return response
 
 
 @require_GET
@@ -164,7 +167,13 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
             )
         setup = run.setup
         return services.submit_run(
-            task=run.task, profile=profile, by=by, now=now, max_steps=setup["max_steps"], submit_key=key
+            task=run.task,
+            profile=profile,
+            by=by,
+            now=now,
+            max_steps=setup["max_steps"],
+            review=setup["review"],
+            submit_key=key,
         )
     workflow = run.workflow
     if workflow is None:

@@ -132,7 +132,7 @@ class Standing:
             )
         if run.cost_usd:
             return Spent(f"{about}{usd(run.cost_usd)}", note)
-        return Spent("nothing" if run.is_ended or not self.tokens else "free of charge", note)
+        return Spent("nothing" if run.is_ended else "nothing yet", note)
 
     @property
     def planned(self) -> str:

@@ -189,7 +189,7 @@ def test_a_fork_shows_what_it_reused_and_both_runs_link_to_each_other(browser: C
 
     head, outline = shown(browser, child, "head/"), words(shown(browser, child, "outline/"))
     assert f'fork of <a class="link" href="/runs/{parent.code}/">' in head
-    assert "Spent nothing · reused what once cost $0.0042" in words(head)
+    assert "Spent nothing yet · reused what once cost $0.0042" in words(head)
     assert "once $0.0042" in outline
     assert f'forked as <a class="link" href="/runs/{child.code}/">' in shown(browser, parent, "head/")
 
