@@ -35,7 +35,8 @@ def visible_run(user: User | AnonymousUser, code: str) -> Run:
 
     :raises NoSuchRun: there is none, or it is in a project of others.
     """
-    run = Run.objects.visible_to(user).select_related("project", "owner", "parent").filter(code=code).first()
+    runs = Run.objects.visible_to(user).select_related("project", "owner", "parent")
+    run = None if "\0" in code else runs.filter(code=code).first()  # PostgreSQL cannot even look for a NUL
     if run is None:
         raise NoSuchRun(code)
     structlog.contextvars.bind_contextvars(run=run.code)

@@ -1,6 +1,5 @@
 """Where a task is written and handed in."""
 
-import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
 from apps.web.access import person, wants_part
 from apps.web.health import is_driver_seen
 from apps.web.looks import Look
+from apps.web.posted import key_of
 from apps.web.runs_list import lines_of, visible_runs
 from apps.workers.models import Conductor, Profile, Worker
 
@@ -96,10 +96,8 @@ class Draft:
         )
 
     @property
-    def key(self) -> str:
-        """Pressed twice, one run; gone back to and changed, another one: so the key covers what was written."""
-        written = "\0".join([self.submit_key, self.task, self.profile, str(self.review), self.max_steps])
-        return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
+    def key(self) -> str | None:
+        return key_of(self.submit_key, self.task, self.profile, str(self.review), self.max_steps)
 
     def refuse(self, refusal: Invalid) -> None:
         self.errors[refusal.field or "task"] = refusal.message

@@ -13,12 +13,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from apps.runs.models import Run
 from apps.runs.services import MOST_STEPS
+from apps.web.posted import reason_in
 from apps.workflows import edits
 from apps.workflows.edits import Edit, EditRefused
 from apps.workflows.graph import Problem, in_order, listed, quoted
 from apps.workflows.workflow import KEY, Step, Workflow
 
-LONGEST_REASON = 2_000
 OnFailure = Literal["skip", "empty"]
 
 _edit: TypeAdapter[Edit] = TypeAdapter(Edit)
@@ -48,7 +48,7 @@ def read_form(form: QueryDict, run: Run) -> Draft:
     order = form.getlist("order")
     if not order:
         problem = Problem("broken-form", "The form came without its steps; here they are as the run has them.")
-        return replace(draft_of(run), refused=problem, reason=_reason(form))
+        return replace(draft_of(run), refused=problem, reason=reason_in(form))
 
     keys, odd = _keys(order)
     place = {key: at for at, key in enumerate(keys.values())}
@@ -60,7 +60,7 @@ def read_form(form: QueryDict, run: Run) -> Draft:
         on_failure=_on_failure(form, before),
     )
     fresh = tuple(key for name, key in keys.items() if form.get(f"step-{name}-fresh"))
-    return Draft(workflow, fresh=fresh, reason=_reason(form), refused=_renamed(odd) or _too_many(order))
+    return Draft(workflow, fresh=fresh, reason=reason_in(form), refused=_renamed(odd) or _too_many(order))
 
 
 def edited(draft: Draft, asked: str, *, used: Collection[str]) -> Draft:
@@ -108,10 +108,6 @@ def _step(form: QueryDict, name: str, key: str, place: dict[str, int], before: W
 
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _reason(form: QueryDict) -> str:
-    return form.get("reason", "").replace("\0", "")[:LONGEST_REASON]
 
 
 def _on_failure(form: QueryDict, before: Workflow) -> OnFailure:

@@ -19,6 +19,7 @@ from apps.runs.services import WorkflowInvalid
 from apps.web.access import person, visible_run
 from apps.web.draft import Draft, draft_of, edited, read_form
 from apps.web.judged import Judged
+from apps.web.posted import key_of
 from apps.workflows.graph import Problem
 
 
@@ -51,8 +52,14 @@ def _started(request: HttpRequest, run: Run, draft: Draft) -> HttpResponse:
             by=person(request),
             now=timezone.now(),
             fresh=draft.fresh,
-            reason=draft.reason.strip(),
-            submit_key=request.POST.get("submit_key", "")[:64] or None,
+            reason=draft.reason,
+            submit_key=key_of(
+                request.POST.get("submit_key", ""),
+                run.code,
+                draft.workflow.model_dump_json(),
+                *draft.fresh,
+                draft.reason,
+            ),
         )
     except WorkflowInvalid as invalid:
         problems = invalid.problems

@@ -15,7 +15,8 @@ from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import services
 from apps.runs.models import Run
 from apps.web.access import person, visible_run
-from apps.web.panel import StepPanel
+from apps.web.panel import NoSuchStep, StepPanel
+from apps.web.posted import key_of, reason_in
 from apps.web.standing import Standing
 from apps.web.texts import shown
 from apps.web.trail import events_after, first_events
@@ -53,9 +54,10 @@ def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
     source, has_edge, reader = asked.get("edge", "").partition(":")
     if has_edge:
         key, asked["tab"], asked["source"] = reader, "context", source
-    if not run.steps.filter(key=key).exists():
+    try:
+        return StepPanel(run, key, asked) if key else None
+    except NoSuchStep:
         return None
-    return StepPanel(run, key, asked)
 
 
 @require_GET
@@ -125,9 +127,7 @@ def _number(request: HttpRequest, name: str) -> int:
 def stop(request: HttpRequest, code: str) -> HttpResponse:
     run = visible_run(request.user, code)
     try:
-        services.stop_run(
-            run=run, by=person(request), now=timezone.now(), reason=request.POST.get("reason", "").strip()
-        )
+        services.stop_run(run=run, by=person(request), now=timezone.now(), reason=reason_in(request.POST))
     except StudioError as refusal:
         messages.error(request, refusal.message)
     return _to(run)
@@ -147,10 +147,10 @@ def approve(request: HttpRequest, code: str) -> HttpResponse:
 def rerun(request: HttpRequest, code: str) -> HttpResponse:
     """The same workflow again (`reuse`: only what has no result yet; `fresh`: every step), or a new `plan`."""
     run = visible_run(request.user, code)
+    mode = request.POST.get("mode", "reuse")
+    key = key_of(request.POST.get("submit_key", ""), run.code, mode)
     try:
-        child = _again(
-            run, request.POST.get("mode", "reuse"), by=person(request), submit_key=request.POST.get("submit_key")
-        )
+        child = _again(run, mode, by=person(request), submit_key=key)
     except StudioError as refusal:
         messages.error(request, refusal.message)
         return _to(run)
@@ -158,7 +158,7 @@ def rerun(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
-    now, key = timezone.now(), (submit_key or "")[:64] or None
+    now = timezone.now()
     if mode == "plan":
         profile = Profile.objects.visible_to(by).enabled().filter(slug=run.profile).first()
         if profile is None:
@@ -173,7 +173,7 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
             now=now,
             max_steps=setup["max_steps"],
             review=setup["review"],
-            submit_key=key,
+            submit_key=submit_key,
         )
     workflow = run.workflow
     if workflow is None:
@@ -181,7 +181,7 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
     if mode not in ("reuse", "fresh"):
         raise Invalid("Choose how to run it again: reuse what is unchanged, or everything fresh.")
     fresh = workflow.keys if mode == "fresh" else ()
-    return services.fork_run(parent=run, workflow=workflow, by=by, now=now, fresh=fresh, submit_key=key)
+    return services.fork_run(parent=run, workflow=workflow, by=by, now=now, fresh=fresh, submit_key=submit_key)
 
 
 def _to(run: Run) -> HttpResponseRedirect:

@@ -47,6 +47,13 @@ def test_what_belongs_to_others_is_not_there(run: Run, other_browser: Client, pa
     assert Run.objects.get().status == Run.Status.QUEUED
 
 
+@pytest.mark.parametrize("pattern", [p for p in urlpatterns if "code" in p.pattern.converters], ids=named)
+def test_an_address_with_a_nul_in_it_names_nothing(browser: Client, pattern: URLPattern) -> None:
+    url = address(pattern, code="a\0b", key="s\0")
+
+    assert {getattr(browser, method)(url).status_code for method in ("get", "post")} <= {404, 405}
+
+
 def test_every_page_has_a_name_of_its_own() -> None:
     names = [pattern.name for pattern in urlpatterns]
 

@@ -232,6 +232,17 @@ def test_pressed_twice_it_is_one_run(browser: Client, run: Run) -> None:
     assert Run.objects.filter(parent=run).count() == 1
 
 
+def test_gone_back_to_and_changed_it_is_another_run(browser: Client, run: Run) -> None:
+    assert run.workflow is not None
+    fields = form_of(run.workflow, action="run", submit_key="k")
+
+    browser.post(f"/runs/{run.code}/edit/", fields)
+    browser.post(f"/runs/{run.code}/edit/", fields | {"step-s3-instruction": "Answer in one word"})
+    browser.post(f"/runs/{run.code}/edit/", fields | {"step-s1-fresh": "1"})
+
+    assert Run.objects.filter(parent=run).count() == 3
+
+
 def test_what_was_reused_in_the_preview_is_reused_in_the_fork(browser: Client, run: Run) -> None:
     assert run.workflow is not None
     browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow, action="run"))

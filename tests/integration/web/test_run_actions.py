@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.audit import log
 from apps.runs import services
 from apps.runs.models import Run, Step
 from apps.workers.models import Profile
@@ -84,6 +85,26 @@ def test_pressed_twice_it_is_one_run(browser: Client, ada: User) -> None:
         browser.post(f"/runs/{run.code}/rerun/", {"mode": "reuse", "submit_key": "k"})
 
     assert Run.objects.filter(parent=run).count() == 1
+
+
+def test_gone_back_to_and_pressed_another_button_it_is_another_run(browser: Client, ada: User) -> None:
+    run = finished(ada)
+
+    for mode in ("reuse", "fresh", "plan"):
+        browser.post(f"/runs/{run.code}/rerun/", {"mode": mode, "submit_key": "k" * 32})
+
+    assert sorted(len(child.fresh) for child in Run.objects.filter(parent=run)) == [0, 2]
+    assert Run.objects.filter(parent=None).count() == 2
+
+
+def test_a_reason_of_anything_is_kept_as_far_as_it_can_be(browser: Client, ada: User) -> None:
+    run = make_run(by=ada)
+
+    browser.post(f"/runs/{run.code}/stop/", {"reason": " too\0 dear " + "!" * 5_000})
+
+    reason = log.read(run.trail)[-1].texts["reason"] or ""
+    assert reason.startswith("too dear !")
+    assert len(reason) == 2_000
 
 
 def test_a_run_can_be_planned_anew(browser: Client, ada: User) -> None:

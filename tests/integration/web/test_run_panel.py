@@ -216,7 +216,9 @@ def test_every_tab_is_a_link_that_works_by_itself(browser: Client, driving: Driv
     assert f'data-tab="{tab}" aria-current="true"' in page
 
 
-@pytest.mark.parametrize("query", ["tab=nonsense", "attempt=99", "attempt=x", "source=zz", "raw=7&all=7"])
+@pytest.mark.parametrize(
+    "query", ["tab=nonsense", "attempt=99", "attempt=x", "attempt=%00", "source=zz%00", "raw=7&all=7"]
+)
 def test_odd_addresses_show_what_there_is(browser: Client, driving: Driving, query: str) -> None:
     driving.finish("s1", "53 %")
 
@@ -225,4 +227,5 @@ def test_odd_addresses_show_what_there_is(browser: Client, driving: Driving, que
 
 def test_a_step_that_is_not_there_is_not_found(browser: Client, driving: Driving) -> None:
     assert browser.get(f"/runs/{driving.run.code}/steps/s9/").status_code == 404
-    assert "About this run" in browser.get(f"/runs/{driving.run.code}/?step=s9").content.decode()
+    for query in ("step=s9", "step=%00", "edge=s1:%00"):
+        assert "About this run" in browser.get(f"/runs/{driving.run.code}/?{query}").content.decode()
