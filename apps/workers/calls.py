@@ -17,6 +17,9 @@ from typing import Any, Literal
 # Long enough for any reply that a person or a next step could use, short enough that a mad endpoint cannot eat memory.
 LONGEST_REPLY_CHARS = 2_000_000
 LONGEST_MESSAGE_CHARS = 2_000
+LONGEST_REASON_CHARS = 40
+# No model reads or writes so many at once: whoever says so has miscounted, and sums of them must fit an integer.
+MOST_TOKENS = 10_000_000
 CHARS_PER_TOKEN = 4
 
 # Worth another try although the endpoint blames the request: it was too slow, in conflict, or too early.
@@ -215,9 +218,9 @@ def seconds_until(retry_after: str | None) -> float | None:
 
 
 def count(account: object, name: str) -> int:
-    """A number out of a provider's account, 0 where it is missing or makes no sense."""
+    """A number out of a provider's account, 0 where it is missing, and bounded where it makes no sense."""
     number = account.get(name) if isinstance(account, Mapping) else None
-    return max(0, number) if isinstance(number, int) else 0
+    return min(max(0, number), MOST_TOKENS) if isinstance(number, int) else 0
 
 
 class Reply:
@@ -268,6 +271,10 @@ class Reply:
         """Take a piece of the model's reasoning: a sign of life that is paid for, and no part of the reply."""
         self._beat()
         self._thought_chars += len(text)
+
+    def finish(self, reason: object) -> None:
+        """Take the provider's word for why there is no more."""
+        self.finish_reason = clean(str(reason))[:LONGEST_REASON_CHARS]
 
     def meter(self, usage: Mapping[str, Any], *, estimated: bool = False) -> None:
         """Take the provider's account of the tokens, in the shape of the OpenAI protocol."""

@@ -237,7 +237,7 @@ def take(chunk: Any, reply: Reply) -> None:
     if text := choice.delta.content:
         reply.hear(text)
     if choice.finish_reason:
-        reply.finish_reason = clean(choice.finish_reason)
+        reply.finish(choice.finish_reason)
 
 
 def failure_of(error: Exception, handled: BaseException | None, reply: Reply) -> CallFailed:

@@ -231,7 +231,7 @@ def take(data: bytes, reply: Reply) -> None:
     if text:
         reply.hear(text)
     if finish:
-        reply.finish_reason = clean(str(finish))[:50]
+        reply.finish(finish)
 
 
 def error_amid(error: Any, data: bytes, reply: Reply) -> CallFailed:

@@ -6,7 +6,19 @@ from email.utils import format_datetime
 
 import pytest
 
-from apps.workers.calls import CallFailed, Endpoint, Price, Reply, Usage, clean, refusal, seconds_until, tidy
+from apps.runs.models import Attempt
+from apps.workers.calls import (
+    MOST_TOKENS,
+    CallFailed,
+    Endpoint,
+    Price,
+    Reply,
+    Usage,
+    clean,
+    refusal,
+    seconds_until,
+    tidy,
+)
 
 DEAR = Price(input_usd=Decimal(3), cached_usd=Decimal("0.3"), output_usd=Decimal(15))
 
@@ -192,6 +204,23 @@ class TestReply:
         made.meter({"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": details})
 
         assert made.usage == Usage(input_tokens=7, output_tokens=2)
+
+    def test_an_account_of_more_tokens_than_there_can_be_is_bounded(self) -> None:
+        made, _ = reply()
+
+        made.meter({"prompt_tokens": 10**12, "completion_tokens": -5})
+
+        assert made.usage == Usage(input_tokens=MOST_TOKENS, output_tokens=0)
+
+    def test_why_there_is_no_more_fits_where_it_is_kept(self) -> None:
+        made, _ = reply()
+
+        made.finish("length\0 " * 20)
+
+        column = Attempt._meta.get_field("finish_reason")
+        assert made.finish_reason is not None
+        assert made.finish_reason.startswith("length length")
+        assert len(made.finish_reason) == column.max_length
 
     def test_a_reply_that_nobody_ended_was_cut(self) -> None:
         made, _ = reply()
