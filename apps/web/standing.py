@@ -9,8 +9,6 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 
-from django.db.models import Q
-
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.web.figures import plural, seconds, usd
 from apps.web.looks import Look, look_of, looks_of
@@ -19,7 +17,8 @@ from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
-LINEAGE_SHOWN = 50
+FORKS_SHOWN = 20
+UNMETERED = (Attempt.Status.CUT, Attempt.Status.LOST)  # billed, perhaps: nobody tells us what
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,6 @@ class Standing:
         return list(self.run.proposals.defer("sent", "raw"))
 
     @cached_property
-    def lineage(self) -> list[Run]:
-        """The runs this one descends from or gave rise to, oldest first, itself among them."""
-        root = self.run.lineage_root_id
-        rows = Run.objects.filter(Q(pk=root) | Q(root=root), project=self.run.project_id)
-        return list(rows.only("code", "status", "parent_id").order_by("pk")[:LINEAGE_SHOWN])
-
-    @cached_property
     def workflow(self) -> Workflow | None:
         return self.run.workflow
 
@@ -85,11 +77,12 @@ class Standing:
 
     @property
     def parent(self) -> Run | None:
-        return next((run for run in self.lineage if run.pk == self.run.parent_id), None)
+        return self.run.parent
 
-    @property
+    @cached_property
     def children(self) -> list[Run]:
-        return [run for run in self.lineage if run.parent_id == self.run.pk]
+        """The runs that were made from this one, newest first; of many the newest."""
+        return list(self.run.children.only("code").order_by("-pk")[:FORKS_SHOWN])
 
     # --- the head --------------------------------------------------------------------------------------------------
 
@@ -122,17 +115,31 @@ class Standing:
         return sum((source.cost_usd for source in sources if source and source.cost_usd), Decimal(0))
 
     @property
+    def is_unmetered(self) -> bool:
+        """Whether calls were cut or lost whose providers may bill what nobody has told us."""
+        return any(call.status in UNMETERED and not self._is_free(call.worker) for call in self.calls)
+
+    def _is_free(self, worker: str) -> bool:
+        frozen = self.run.pool.get(worker)
+        return frozen is not None and bool(frozen["price"]["free"])
+
+    @property
     def spent(self) -> Spent:
         run = self.run
         about = "≈ " if self.is_estimated and run.cost_usd else ""
-        note = f"reused what once cost {usd(self.once_usd)}" if self.once_usd else ""
+        notes = [f"reused what once cost {usd(self.once_usd)}"] if self.once_usd else []
+        if self.is_unmetered:
+            notes.append("what was cut off is not counted")
+        note = " · ".join(notes)
         if run.cost_unknown:
             return Spent(
                 f"{about}{usd(run.cost_usd)} and calls of unknown price" if run.cost_usd else "price unknown", note
             )
         if run.cost_usd:
             return Spent(f"{about}{usd(run.cost_usd)}", note)
-        return Spent("nothing" if run.is_ended else "nothing yet", note)
+        if not run.is_ended:
+            return Spent("nothing yet", note)
+        return Spent("free of charge" if self.tokens else "nothing", note)
 
     @property
     def planned(self) -> str:

@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.models import Run
+from apps.web import standing
 from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
 
 HTML = '<script>alert(1)</script> "><img src=x onerror=alert(2)>'
@@ -122,6 +123,42 @@ def test_an_unknown_price_is_said_and_never_nothing(browser: Client, ada: User) 
 
     assert "Spent price unknown" in words(shown(browser, driving.run, "head/"))
     assert "price unknown" in words(shown(browser, driving.run, "outline/"))
+
+
+def test_nothing_is_said_to_be_free_before_that_is_certain(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    driving.finish("s1", "53 %", cost_usd=Decimal(0))
+
+    assert "Spent nothing yet" in words(shown(browser, driving.run, "head/"))
+
+    driving.succeed("53 %", step="s1")
+
+    assert "Spent free of charge" in words(shown(browser, driving.run, "head/"))
+
+
+def test_what_was_cut_off_is_said_not_to_be_counted(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    driving.start("s1")
+    services.stop_run(run=driving.told(), by=ada, now=NOON + timedelta(minutes=1))
+    driving.desk.cut({})
+
+    assert "· what was cut off is not counted" in words(shown(browser, driving.run, "head/"))
+
+
+def test_a_fork_names_its_parent_however_many_others_there_are(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "FORKS_SHOWN", 2)
+    parent = finished(ada)
+    assert parent.workflow is not None
+    forks = [services.fork_run(parent=parent, workflow=parent.workflow, by=ada, now=NOON) for _ in range(4)]
+
+    head = words(shown(browser, parent, "head/"))
+
+    assert f"forked as {forks[3].code} , {forks[2].code} " in head
+    assert f"fork of run {parent.code}" in words(shown(browser, forks[3], "head/"))
 
 
 def test_an_estimate_is_marked(browser: Client, ada: User) -> None:
