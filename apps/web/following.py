@@ -42,9 +42,9 @@ async def read(job: "partial[Found]") -> Found:
 # --- events --------------------------------------------------------------------------------------------------------
 
 
-def events_after(trail: str, after: int) -> list[dict[str, Any]]:
-    """The next events of a trail, at most a thousand, as a browser reads them."""
-    return [_told(event) for event in log.read(trail, after=after, limit=EVENTS_AT_ONCE, texts_limit=TEXT_CHARS)]
+def events_after(trail: str, after: int, *, limit: int = EVENTS_AT_ONCE) -> list[dict[str, Any]]:
+    """The next events of a trail, at most `limit`, as a browser reads them."""
+    return [_told(event) for event in log.read(trail, after=after, limit=limit, texts_limit=TEXT_CHARS)]
 
 
 def _told(event: log.Read) -> dict[str, Any]:

@@ -8,28 +8,17 @@ from typing import Any
 from apps.audit import log
 from apps.audit.log import Read
 from apps.runs.models import Run
+from apps.web import following
 from apps.web.figures import plural, seconds
 
 FIRST_EVENTS = 2_000  # with the page; what is beyond comes over the socket
-TEXT_CHARS = 2_000
 PAGE = 200
 
 
 def first_events(run: Run) -> dict[str, Any]:
     """What happened so far, in the words of the socket, so that the canvas is drawn before it is connected."""
-    events = log.read(run.trail, limit=FIRST_EVENTS, texts_limit=TEXT_CHARS)
-    told = [
-        {
-            "seq": event.seq,
-            "at": event.at.isoformat(),
-            "verb": event.verb,
-            "actor": {"kind": event.actor.kind, "label": event.actor.label},
-            "data": event.data,
-            "texts": {name: text for name, text in event.texts.items() if name != "request"},
-        }
-        for event in events
-    ]
-    return {"t": "events", "events": told, "head": events[-1].seq if events else 0}
+    events = following.events_after(run.trail, 0, limit=FIRST_EVENTS)
+    return {"t": "events", "events": events, "head": events[-1]["seq"] if events else 0}
 
 
 @dataclass(frozen=True)
