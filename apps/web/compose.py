@@ -192,7 +192,7 @@ def _page(request: HttpRequest, user: User, draft: Draft, *, status: int = 200) 
         "as_cards": len(choices) <= CARDS,
         "can_run": any(choice.pool for choice in choices),
         "has_driver": is_driver_seen(),
-        "examples": [(number, label) for number, (label, _) in EXAMPLES.items()],
+        "examples": [(number, *example) for number, example in EXAMPLES.items()],
         "most_steps": MOST_STEPS,
         "without_project": _is_without_project(user),
         "lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now()),

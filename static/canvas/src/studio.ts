@@ -1,5 +1,6 @@
-/* What every page has: theme, submit keys, copy buttons, lists that stay fresh. */
+/* What every page has: theme, submit keys, copy buttons, examples, lists that stay fresh. */
 import { startCopy } from "./studio/copy";
+import { startExamples } from "./studio/examples";
 import { startRuns } from "./studio/runs";
 import { startSubmit } from "./studio/submit";
 import { startTheme } from "./studio/theme";
@@ -7,4 +8,5 @@ import { startTheme } from "./studio/theme";
 startTheme();
 startSubmit();
 startCopy();
+startExamples();
 startRuns();

@@ -1,10 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { startExamples } from "../src/studio/examples";
 import { isAboutRuns } from "../src/studio/runs";
 import { startSubmit } from "../src/studio/submit";
 import { themeAfter } from "../src/studio/theme";
 
 startSubmit();
+startExamples();
 
 describe("a form", () => {
   let submits = 0;
@@ -55,6 +57,42 @@ describe("a form", () => {
     expect(requested).not.toHaveBeenCalled();
     press({ [modifier]: true });
     expect(requested).toHaveBeenCalledOnce();
+  });
+});
+
+describe("an example", () => {
+  const box = (): HTMLTextAreaElement => document.querySelector("textarea") as HTMLTextAreaElement;
+  const back = (): HTMLButtonElement => document.querySelector("[data-put-back]") as HTMLButtonElement;
+  const click = (selector: string, init: MouseEventInit = {}): boolean =>
+    document
+      .querySelector(selector)!
+      .dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ...init }));
+
+  beforeEach(() => {
+    document.body.innerHTML =
+      '<textarea id="task"></textarea><a data-example="One\nof them">1</a><b data-example="Two">2</b>' +
+      '<button type="button" data-put-back hidden>Put back</button>';
+  });
+
+  test("fills the box and stays on the page", () => {
+    expect(click("a")).toBe(false);
+    expect(box().value).toBe("One\nof them");
+    expect(back().hidden).toBe(true);
+  });
+
+  test("lets what was written be put back, also after another example", () => {
+    box().value = "My own task";
+    click("a");
+    click("b");
+    expect([box().value, back().hidden]).toEqual(["Two", false]);
+    click("[data-put-back]");
+    expect([box().value, back().hidden]).toEqual(["My own task", true]);
+  });
+
+  test("opened in another tab replaces nothing", () => {
+    box().value = "My own task";
+    expect(click("a", { ctrlKey: true })).toBe(true);
+    expect(box().value).toBe("My own task");
   });
 });
 

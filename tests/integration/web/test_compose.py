@@ -167,6 +167,7 @@ def test_the_cursor_is_in_the_task_and_keys_submit(browser: Client, pool: Profil
 def test_an_example_fills_the_box(browser: Client, pool: Profile) -> None:
     assert "reach 372" in re.findall(r"<textarea.*?</textarea>", page(browser, "/?example=2"), re.S)[0]
     assert "reach 372" not in re.findall(r"<textarea.*?</textarea>", page(browser, "/?example=99"), re.S)[0]
+    assert re.search(r'href="/\?example=2" data-example="[^"]*reach 372', page(browser))
 
 
 def test_before_the_first_run_it_says_what_will_happen(browser: Client, pool: Profile) -> None:
