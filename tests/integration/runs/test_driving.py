@@ -125,6 +125,32 @@ def test_a_step_that_fails_for_good_skips_its_readers_and_fails_the_run(
     assert run.attempts.filter(step__key="s2").count() == 3
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind", "said"),
+    [
+        ("hang", "timeout", "no first token within 0.2 s"),
+        ("refused", "refused", "hung up without an answer"),
+        ("cut", "cut", "broke"),
+        ("malformed", "malformed", "no chunk of a reply"),
+        ("empty", "empty", "without writing anything"),
+    ],
+)
+def test_a_worker_that_never_answers_well_fails_its_step_with_what_it_did(
+    admin: User, mini: Profile, drive: Drive, knobs: Callable[..., None], fault: str, kind: str, said: str
+) -> None:
+    knobs("sim-birch", f"fail={fault}", first_token_timeout_s=0.2)
+    Profile.objects.update(tries=2)
+    mini.refresh_from_db()
+
+    run = drive(submit(admin, mini, workflow=workflow(("s1", "Compute it.", "sim-birch", []))))
+
+    attempts = list(run.attempts.order_by("number"))
+    assert (run.status, run.error_step) == (Run.Status.FAILED, "s1")
+    assert [(a.status, a.error_kind) for a in attempts] == [(Attempt.Status.FAILED, kind)] * 2
+    assert said in run.error
+    assert verbs(run)[-3:] == ["attempt.failed", "step.failed", "run.failed"]
+
+
 def test_a_fork_reuses_what_is_unchanged_and_runs_what_changed(
     admin: User, mini: Profile, drive: Drive, simulator: Simulator
 ) -> None:

@@ -13,6 +13,7 @@ from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.models import Run
 from apps.web import standing
+from apps.workers.models import Conductor, Profile, Worker
 from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
 
 HTML = '<script>alert(1)</script> "><img src=x onerror=alert(2)>'
@@ -275,6 +276,22 @@ def test_what_people_and_models_wrote_is_shown_as_text(browser: Client, ada: Use
 
     assert "<script>alert" not in page
     assert "<img" not in page
+
+
+@pytest.mark.parametrize("part", [*PARTS, "steps/s1/", "steps/s1/?tab=attempts", "edit/", "?view=events"])
+def test_a_worker_may_be_called_anything(browser: Client, ada: User, part: str) -> None:
+    pool = make_pool()
+    Worker.objects.update(name=HTML, provider="<img src=x>", strengths=HTML)
+    Conductor.objects.update(name=HTML)
+    Profile.objects.update(name=HTML, description=HTML)
+    driving = Driving(make_run(by=ada, profile=pool))
+    driving.plan(chain("Compute", "Answer"))
+    driving.carry({"s1": "53 %", "s2": "South."})
+
+    for path in (f"/runs/{driving.run.code}/{part}", "/runs/", "/"):
+        page = browser.get(path).content.decode()
+        assert "<script>alert" not in page
+        assert "<img" not in page
 
 
 @pytest.mark.parametrize("part", [*PARTS, "steps/s1/", "edit/"])
