@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from redis.exceptions import RedisError
@@ -49,7 +50,10 @@ class Ear:
 
     async def _listen(self, late: Callable[[], Awaitable[None]] | None) -> None:
         layer = channel_layer()
-        channel = await layer.new_channel()
+        # Not `new_channel`: the layer would keep one that it could not subscribe, or whose owner left while it was busy
+        # with a message, for ever. Groups alone are subscribed to; nobody writes to a viewer's own channel.
+        channel = f"viewer.{uuid4().hex}"
+        layer.channels[channel] = asyncio.Queue()
         try:
             for group in self.groups:
                 await layer.group_add(group, channel)
@@ -60,6 +64,7 @@ class Ear:
             while True:
                 await self.hear(await layer.receive(channel))
         finally:
+            layer.channels.pop(channel, None)
             with contextlib.suppress(RedisError, OSError):
                 for group in self.groups:
                     await layer.group_discard(group, channel)
