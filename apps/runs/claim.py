@@ -15,18 +15,24 @@ UNCLAIMED_FOR = timedelta(seconds=5)
 
 def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
     """Make the run this driver's, if nobody holds it. None where somebody does, or where there is nothing to drive."""
+    run = Run.objects.select_related("project").filter(pk=run_id).order_by().first()
+    if run is None or not _is_free(run, now):
+        return None
+    lost_by, was = run.driver, run.status
+    changes = {
+        "driver": driver,
+        "claim": run.claim + 1,
+        "heart_at": now,
+        "started_at": run.started_at or now,
+        "status": Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING,
+    }
     with transaction.atomic():
-        # The lock makes two drivers come one after the other; the second finds that the run is held.
-        locked = Run.objects.select_for_update(of=("self",)).select_related("project", "owner")
-        run = locked.filter(pk=run_id).first()
-        if run is None or not _is_free(run, now):
+        # Whoever changes the row owns it: of two drivers that saw it free, the second changes nothing.
+        if not Run.objects.filter(pk=run_id, claim=run.claim, status=was, heart_at=run.heart_at).update(**changes):
             return None
-        lost_by, was_queued = run.driver, run.status == Run.Status.QUEUED
-        run.driver, run.claim, run.heart_at = driver, run.claim + 1, now
-        run.started_at = run.started_at or now
-        run.status = Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING
-        run.save(update_fields=["driver", "claim", "heart_at", "started_at", "status"])
-        if was_queued:
+        for name, value in changes.items():
+            setattr(run, name, value)
+        if was == Run.Status.QUEUED:
             entries = [Entry("run.claimed", {"driver": driver, "claim": run.claim})]
         else:
             taken = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
@@ -49,10 +55,10 @@ def beat(*, driver: str, pid: int, threads: int, started_at: datetime, held: Col
     """Say that this driver lives, and with it the runs it holds."""
     if held:
         Run.objects.filter(pk__in=held, driver=driver).live().update(heart_at=now)
-    Driver.objects.update_or_create(
-        name=driver,
-        defaults={"pid": pid, "threads": threads, "holding": len(held), "started_at": started_at, "seen_at": now},
-    )
+    if not Driver.objects.filter(name=driver).update(holding=len(held), seen_at=now):
+        Driver.objects.create(
+            name=driver, pid=pid, threads=threads, holding=len(held), started_at=started_at, seen_at=now
+        )
 
 
 def no_longer(held: dict[int, int]) -> set[int]:

@@ -153,7 +153,7 @@ class Desk:
 
     def _check_hold(self) -> None:
         """Lock the run's row, so that a stop or another driver waits for this write or is seen by it."""
-        status, claim = Run.objects.select_for_update().values_list("status", "claim").get(pk=self.run.pk)
+        status, claim = rows.lock_run(self.run.pk)
         if claim != self.run.claim:
             raise RunTaken
         if status not in Run.LIVE:

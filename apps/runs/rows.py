@@ -1,4 +1,4 @@
-"""The two changes of rows that every call of a model pays for, each one statement instead of the ORM's two or three.
+"""What every call of a model pays for in the tables, each one statement instead of the ORM's two or three.
 
 They are written once a step, inside the studio's own overhead; everything rarer goes through the models.
 """
@@ -47,6 +47,14 @@ SUCCEED = """
         cost_usd = cost_usd + coalesce(%(cost)s::numeric, 0), cost_unknown = cost_unknown OR %(cost)s::numeric IS NULL
     WHERE id = %(run)s AND EXISTS (SELECT FROM ended)
 """
+
+
+def lock_run(run_id: int) -> tuple[str, int]:
+    """The run's status and claim, its row locked until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT status, claim FROM runs_run WHERE id = %s FOR NO KEY UPDATE", [run_id])
+        status, claim = cursor.fetchone()
+    return status, claim
 
 
 def start(

@@ -33,8 +33,8 @@ async def measure(studio: Studio, setting: Setting) -> list[str]:
         f"At once: {RUNS} runs of {len(PARALLEL)} parallel steps at 50 tokens/s, a viewer per run, one driver process",
         f"  finished {finished} of {RUNS}; one alone {one:.2f} s; at once {spread(took, 's')}",
         f"  slowest against one alone: {max(took) / one:.3f} (at most {TARGET})",
-        f"  texts at viewers that differ from what is kept: {wrong}; gaps {sum(v.gaps for v in viewers)}, "
-        f"doubles {sum(v.doubles for v in viewers)}; pieces a viewer {sum(len(v.delta_at) for v in viewers) // RUNS}",
+        f"  texts at viewers that differ from what is kept: {wrong}; gaps {sum(v.gaps for v in viewers)}; "
+        f"pieces a viewer {sum(len(v.delta_at) for v in viewers) // RUNS}",
         f"  CPU over {wall_s:.1f} s: " + ", ".join(f"{kind} {used:.2f} s" for kind, used in sorted(cpu.items())),
         "  memory: " + ", ".join(f"{kind} {mb:.0f} MB" for kind, mb in sorted(studio.memory_mb().items())),
     ]

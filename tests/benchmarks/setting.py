@@ -20,7 +20,7 @@ class Setting:
     fast = "bench-fast"
     steady = "bench-steady"
     fast_model = "sim-cedar:ttft=0,rate=0,tokens=40"
-    steady_model = "sim-cedar:ttft=100,rate=50,tokens=250"
+    steady_model = "sim-cedar:ttft=100,rate=50,tokens=250,trace=1"
 
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
