@@ -47,7 +47,9 @@ def trouble_of(standing: Standing) -> Trouble | None:
     last = calls[-1] if calls else None
     title = f"Step {line.number}, “{line.title}”, failed"
     if last is not None:
-        title += f" at attempt {last.number} of {run.setup['tries']}" if last.number > 1 else " at its first attempt"
+        tries = run.setup["tries"]
+        of = f" of {tries}" if last.number <= tries else ""  # who took the run over began to count its tries anew
+        title += f" at attempt {last.number}{of}" if last.number > 1 else " at its first attempt"
     kind = last.error_kind if last else "unavailable"
     said = (last.error if last else "") or line.row.note or run.error
     details = ", ".join(

@@ -188,6 +188,16 @@ def test_a_failed_run_names_step_attempt_and_message_and_says_what_to_do(browser
     assert f"/runs/{driving.run.code}/edit/?step=s2" in head
 
 
+def test_a_step_tried_anew_by_a_second_driver_did_not_fail_at_attempt_four_of_three(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute the growth"))
+    for wait in (0.4, 0.8, 0.4, None):
+        driving.fail("s1", failure("busy"), retry_in_s=wait)
+    run = driving.give_up("Step 1 failed: busy", step="s1", code="server")
+
+    assert "failed at attempt 4." in words(shown(browser, run, "head/"))
+
+
 def test_a_run_without_a_plan_offers_to_plan_anew(browser: Client, ada: User) -> None:
     driving = Driving(make_run(by=ada))
     driving.misplan("I would rather talk.", problems=["There are no lists in the reply."])
