@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from apps.accounts.models import Membership, Project, User
 from apps.audit.log import Actor
 from apps.runs import claim, services
-from apps.runs.log import Desk
+from apps.runs.desk import Desk
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.runs.reuse import digest_of, recorded, render
 from apps.workers.calls import CallFailed, Completion, FailureKind, Usage
@@ -207,7 +207,7 @@ class Driving:
     def reuse(self, key: str) -> None:
         """The recorded result of the very same request in the lineage is taken."""
         step, messages = self.step(key), self.messages(key)
-        source = recorded(self.run)[key, digest_of(self.run.pool[step.worker], messages)]
+        source = recorded(self.run, keys=[key])[key, digest_of(self.run.pool[step.worker], messages)]
         self.write(self.desk.reuse, step=step, source=source, messages=messages)
 
     # --- the end ---------------------------------------------------------------------------------------------------

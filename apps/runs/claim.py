@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from apps.audit.log import Actor, Entry
 from apps.runs import log
+from apps.runs.calls import close_lost
 from apps.runs.models import HEART_STOPPED_AFTER, Driver, Run
 
 UNCLAIMED_FOR = timedelta(seconds=5)
@@ -36,7 +37,7 @@ def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
             entries = [Entry("run.claimed", {"driver": driver, "claim": run.claim})]
         else:
             taken = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
-            entries = [taken, *log.lose_calls(run, at=now)]
+            entries = [taken, *close_lost(run, at=now)]
         log.append(run, entries, by=driver_actor(driver), at=now)
     return run
 
@@ -44,7 +45,12 @@ def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
 def _is_free(run: Run, now: datetime) -> bool:
     if run.status == Run.Status.QUEUED:
         return True
-    return run.status in Run.LIVE and (run.heart_at is None or run.heart_at < now - HEART_STOPPED_AFTER)
+    return run.status in Run.LIVE and has_no_heart(run, now)
+
+
+def has_no_heart(run: Run, now: datetime) -> bool:
+    """Whether nobody has been heard to drive it for a while."""
+    return run.heart_at is None or run.heart_at < now - HEART_STOPPED_AFTER
 
 
 def driver_actor(driver: str) -> Actor:

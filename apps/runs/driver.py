@@ -7,7 +7,7 @@ thread, through a `Scribe`. It is cancelled from outside when the run was stoppe
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -20,8 +20,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from apps.core.errors import StudioError
 from apps.runs import claim as claims
 from apps.runs import process as processes
+from apps.runs.desk import Desk, Page, RunStopped, RunTaken
 from apps.runs.engine import StepFailed, execute, take_answer
-from apps.runs.log import Desk, Page, RunStopped, RunTaken
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.planning import PlanFailed, Planning
@@ -60,9 +60,11 @@ class Drive:
         self.desk = Desk(run, claims.driver_actor(process.name), timezone.now, self._ring)
         self.scribe = Scribe(process.loop, self.desk.write)
         self.steps: dict[str, Step] = {}
+        self.failed: dict[str, StepFailed] = {}  # steps that failed for good in the hands of a driver before this one
         self.recorded: Recorded = {}
         self.endpoints: dict[str, Endpoint] = {}
-        self.writing: dict[int, list[str]] = {}  # attempt id -> what its worker has written so far
+        self.writing: dict[str, list[str]] = {}  # stream -> what a worker has written so far
+        self.planning: Planning | None = None
         self.noting: set[asyncio.Task[None]] = set()  # replies being written down: never cut in the middle
         self.fault: Exception | None = None  # a reply could not be written down: nothing may follow
         self.tried: Counter[str] = Counter()  # calls made for a step by drivers before this one
@@ -80,7 +82,7 @@ class Drive:
             logger.exception("a fault of ours ended the run")
             self._give_up()
         finally:
-            self.process.drop(self.run.pk)
+            self.process.drop(self.run.pk, self.run.claim)
 
     def _give_up(self) -> None:
         """Fail the run: what went wrong here would go wrong in the next driver's hands too."""
@@ -112,26 +114,43 @@ class Drive:
 
         self.process.hold(self.run.pk, self.run.claim, cut)
         try:
+            await self._carry_or_learn_why_not(work)
+            while self.noting:
+                await asyncio.wait(set(self.noting))
+            if self.fault is not None:
+                raise self.fault
+            if self.why_cut == "released":
+                await self._do(self.desk.let_go)
+            elif self.why_cut:
+                await self._do(partial(self.desk.cut, self._being_written()))
+        finally:
+            for stream in self._being_written():
+                self.process.typist.close(stream)
+
+    async def _carry_or_learn_why_not(self, work: "asyncio.Task[Any]") -> None:
+        """Carry the run. That it was stopped, taken over or is let go of is noted, not raised.
+
+        :raises OperationalError: the database stayed away too long.
+        """
+        try:
             await self._carry()
         except asyncio.CancelledError:
             if not self.why_cut:
                 raise
             work.uncancel()
-        except BaseExceptionGroup as group:  # from the engine's task group
-            if group.split((RunStopped, RunTaken))[1] is not None:
-                raise
-            self.why_cut = self.why_cut or "stopped"
         except (RunStopped, RunTaken):
             self.why_cut = self.why_cut or "stopped"
-        while self.noting:
-            await asyncio.wait(set(self.noting))
-        if self.fault is not None:
-            raise self.fault
-        if self.why_cut == "released":
-            await self._do(self.desk.let_go)
-        elif self.why_cut:
-            texts = {attempt: "".join(pieces) for attempt, pieces in self.writing.items()}
-            await self._do(partial(self.desk.cut, texts))
+        except BaseExceptionGroup as group:  # from the engine's task group
+            _, rest = group.split((RunStopped, RunTaken))
+            if rest is not None:
+                away, faults = rest.split((OperationalError, InterfaceError))
+                raise _first(faults or away or rest) from group
+            self.why_cut = self.why_cut or "stopped"
+
+    def _being_written(self) -> dict[str, str]:
+        """What models were writing when they were cut, by stream."""
+        texts = {stream: "".join(pieces) for stream, pieces in self.writing.items()}
+        return texts | (self.planning.being_written() if self.planning else {})
 
     async def _carry(self) -> None:
         try:
@@ -148,13 +167,23 @@ class Drive:
         """
         if self.fault is not None:
             raise self.fault
-        return await self._patiently(partial(self.scribe.write, job))
+        return await self._patiently(partial(self.scribe.write, job), after=self._settled)
 
     async def _do(self, job: Callable[[], T]) -> T:
         """Read, or write alone, in the run's thread."""
         return await self._patiently(partial(self.scribe.do, job))
 
-    async def _patiently(self, ask: Callable[[], "asyncio.Future[T]"]) -> T:
+    async def _settled(self) -> None:
+        """Wait until the replies that came before are written down."""
+        while self.noting:
+            await asyncio.wait(set(self.noting))
+        if self.fault is not None:
+            raise self.fault
+
+    async def _patiently(
+        self, ask: Callable[[], "asyncio.Future[T]"], *, after: Callable[[], Awaitable[None]] | None = None
+    ) -> T:
+        """Ask again while the database is away, each time after what must come before."""
         waiting_until = time.monotonic() + DATABASE_PATIENCE_S
         while True:
             try:
@@ -164,6 +193,8 @@ class Drive:
                     raise
                 logger.warning("the run waits for the database", error=str(error).strip())
                 await asyncio.sleep(0.3)
+                if after is not None:
+                    await after()
 
     # --- plan ------------------------------------------------------------------------------------------------------
 
@@ -171,7 +202,8 @@ class Drive:
         """The workflow to carry out: the one the run has, or a planner's. None where it is held for review."""
         workflow = self.run.workflow
         if workflow is None:
-            planned = await Planning(self.run, self.desk, self.process, self.write, self._do).plan()
+            self.planning = Planning(self.run, self.desk, self.process, self.write, self._do)
+            planned = await self.planning.plan()
             workflow, hold = planned.workflow, bool(self.run.setup["review"])
             adopt = partial(self.desk.adopt, workflow=workflow, by="planner", warnings=planned.warnings, hold=hold)
             await self.write(adopt)
@@ -186,7 +218,10 @@ class Drive:
         self.steps = {step.key: step for step in self.run.steps.all()}
         self.tried = Counter(self.run.attempts.values_list("step__key", flat=True)) if self.run.claim > 1 else Counter()
         if self.run.root_id is not None:
-            self.recorded = recorded(self.run)
+            self.recorded = recorded(self.run, keys=self.steps)
+        self.failed = {
+            key: StepFailed(step.note) for key, step in self.steps.items() if step.status == Step.Status.FAILED
+        }
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
 
     async def _execute(self, workflow: Workflow) -> None:
@@ -198,7 +233,7 @@ class Drive:
         async def skip(step: workflows.Step, because: tuple[str, ...]) -> None:
             await self.write(partial(self.desk.skip_step, step=self.steps[step.key], because=because))
 
-        outcome = await execute(workflow, call=call, skip=skip, done=done)
+        outcome = await execute(workflow, call=call, skip=skip, done=done, failed=self.failed)
         answer = take_answer(workflow, outcome.results)
         if outcome.failed and (workflow.on_failure == "skip" or answer is None):
             key, failure = next(iter(outcome.failed.items()))
@@ -216,12 +251,12 @@ class Drive:
         row, frozen = self.steps[step.key], self.run.pool[step.worker]
         messages = render(workflow, step, task=self.run.task, results=results).messages
         digest = digest_of(frozen, messages)
+        tried = self.tried[step.key]
         source = None if step.key in self.run.fresh else self.recorded.get((step.key, digest))
         if source is not None:
-            await self.write(partial(self.desk.reuse, step=row, source=source, messages=messages))
+            await self.write(partial(self.desk.reuse, step=row, source=source, messages=messages, number=tried + 1))
             return source.text
         endpoint = await self._endpoint(row, frozen)
-        tried = self.tried[step.key]
         start = partial(self.desk.start_step, step=row, worker=step.worker, digest=digest, messages=messages)
         waits: dict[int, float] = {}  # trial number -> the wait after it, as it was told
         try:
@@ -261,8 +296,8 @@ class Drive:
         waits: dict[int, float],
     ) -> str:
         """One call, written down however it ends."""
-        pieces = self.writing.setdefault(attempt.pk, [])
         stream, code, typist = attempt.stream, self.run.code, self.process.typist
+        pieces = self.writing.setdefault(stream, [])
 
         def on_delta(piece: str) -> None:
             pieces.append(piece)
@@ -284,7 +319,7 @@ class Drive:
         self.noting.add(note)
         note.add_done_callback(self.noting.discard)
         typist.close(stream)
-        del self.writing[attempt.pk]
+        del self.writing[stream]
         return completion.text
 
     async def _note_success(
@@ -300,7 +335,7 @@ class Drive:
             try:
                 await writing
             except (OperationalError, InterfaceError):
-                await self.write(done)
+                await self._patiently(partial(self.scribe.write, done))
         except RunStopped:
             await self._do(partial(self.desk.late, row, attempt, completion))
         except RunTaken:
@@ -322,4 +357,10 @@ class Drive:
         fail = partial(self.desk.fail_attempt, step=row, attempt=attempt, failure=failure, cost_usd=cost)
         await self.write(partial(fail, retry_in_s=retry_in_s, duration_ms=duration_ms))
         self.process.typist.close(attempt.stream)
-        self.writing.pop(attempt.pk, None)
+        self.writing.pop(attempt.stream, None)
+
+
+def _first(group: BaseExceptionGroup[Any]) -> BaseException:
+    """The first of a group's exceptions, however deep it lies."""
+    first: BaseException = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

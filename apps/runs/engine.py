@@ -45,10 +45,18 @@ class Answer:
     rule: str
 
 
-async def execute(workflow: Workflow, *, call: Call, skip: Skip, done: Mapping[str, str] | None = None) -> Outcome:
+async def execute(
+    workflow: Workflow,
+    *,
+    call: Call,
+    skip: Skip,
+    done: Mapping[str, str] | None = None,
+    failed: Mapping[str, StepFailed] | None = None,
+) -> Outcome:
     """Run every step of a checked workflow as soon as what it may read is there; independent steps run in parallel.
 
-    `done` holds the results of steps that finished before (a run that was taken over): they are not called again.
+    `done` holds the results of steps that finished before, and `failed` what failed for good before (a run that was
+    taken over): they are not called again.
     When a step fails for good, steps that do not read it go on, and those that do are skipped, unless the workflow
     says `on_failure: empty` (the paper's behaviour): then its result is empty and its readers go on.
     """
@@ -59,6 +67,8 @@ async def execute(workflow: Workflow, *, call: Call, skip: Skip, done: Mapping[s
         try:
             if step.key in outcome.results:
                 return
+            if failed and step.key in failed:
+                raise failed[step.key]
             for source in step.access:
                 await settled[source].wait()
             missing = tuple(source for source in step.access if source not in outcome.results)

@@ -19,6 +19,7 @@ from apps.runs.models import group_of
 
 logger = structlog.get_logger(__name__)
 
+SEND_S = 3.0  # a Redis that does not answer must not hold up the frames of every run
 KEEP_WRITING_S = 3600  # while a text is being written
 KEEP_WRITTEN_S = 600  # after it was committed, for viewers in the middle of a catch-up
 
@@ -184,7 +185,8 @@ class Typist:
     async def _send(self, group: str, message: dict[str, Any]) -> None:
         # A lost frame is no loss: viewers see the gap in the offsets, and read events after their own cursor.
         try:
-            await self._layer.group_send(group, message)
+            async with asyncio.timeout(SEND_S):
+                await self._layer.group_send(group, message)
         except (RedisError, OSError) as error:
             logger.warning("a frame was not sent", group=group, error=str(error))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from apps.conductor.planners import Brief
 from apps.conductor.prompt import PoolEntry
 from apps.conductor.proposal import Proposal as Proposed
 from apps.core.errors import StudioError
-from apps.runs.log import Desk, Page
+from apps.runs.desk import Desk, Page
 from apps.runs.models import Proposal, Run
 from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.process import Process
@@ -61,6 +62,7 @@ class Planning:
         self.open: Proposal | None = None
         self.completion: Completion | None = None
         self.drafts: dict[int, DraftStep] = {}
+        self.heard: list[str] = []  # what the open proposal's text is so far
 
     async def plan(self) -> Planned:
         """Ask the run's planner. :raises PlanFailed: it brought no workflow that may be run."""
@@ -87,6 +89,10 @@ class Planning:
         workers = [entry.slug for entry in self.pool]
         problems = graph.check(workflow, workers=workers, max_steps=max(setup["max_steps"], len(workflow.steps)))
         return Planned(workflow, tuple(problems))
+
+    def being_written(self) -> dict[str, str]:
+        """The text of the proposal that is being written, by its stream."""
+        return {} if self.open is None else {self.open.stream: "".join(self.heard)}
 
     # --- the planner's `ask`: one call of the conductor, tried again where that can help -----------------------------
 
@@ -117,6 +123,7 @@ class Planning:
                 def heard(piece: str, proposal: Proposal = proposal) -> None:
                     nonlocal listening
                     listening = listening or proposal
+                    self.heard.append(piece)
                     self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
                     if listening is proposal:
                         on_delta(piece)
@@ -126,7 +133,8 @@ class Planning:
                         endpoint, [dict(message) for message in messages], on_delta=heard, extra=params
                     )
                 except CallFailed as failure:
-                    await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure)
+                    cost = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
+                    await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure, cost_usd=cost)
                     raise
                 return self.completion
         raise AssertionError("tenacity either returns or raises")
@@ -134,6 +142,7 @@ class Planning:
     async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal:
         number = await self.do(self.run.proposals.count) + 1
         self.drafts.clear()
+        self.heard.clear()
         assert self.frozen is not None
         start = partial(self.desk.start_planning, messages=messages, number=number, conductor=self.frozen["slug"])
         self.open = await self.write(start)
@@ -168,6 +177,7 @@ class Planning:
             problems=[_worded(problem) for problem in proposal.problems],
             steps=len(proposal.workflow.steps) if proposal.workflow else 0,
             completion=self.completion,
+            cost_usd=self.completion.cost_usd if self.completion else None,
         )
 
 

@@ -1,7 +1,8 @@
 """What one driver process has once: the loop its runs wait on, the gateway, the typist, and its pulse.
 
-The pulse is a thread of its own, outside the threads that hold runs: it says twice a second that the driver lives,
-learns which of its runs were stopped, and rings for runs that nobody drives.
+The pulse and the sweeper are threads of their own, outside those that hold runs. The pulse says twice a second that the
+driver lives, and learns which of its runs were stopped; it needs the database alone. The sweeper rings for runs that
+nobody drives, and may wait for the broker.
 """
 
 import asyncio
@@ -10,13 +11,15 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
+import redis
 import redis.asyncio
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from apps.runs import claim, tasks
 from apps.runs.live import Typist, channel_layer
@@ -25,8 +28,9 @@ from apps.workers.gateway import Gateway
 logger = structlog.get_logger(__name__)
 
 PULSE_S = 0.5
-SWEEP_EVERY = 4  # pulses
+SWEEP_S = 2.0
 SWEEP_AT_ONCE = 200
+LONGEST_PAUSE = timedelta(seconds=60)
 
 
 @dataclass
@@ -43,21 +47,19 @@ class Process:
     typing: "asyncio.Task[None]"
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
-    rung: dict[int, datetime] = field(default_factory=dict)
 
     def hold(self, run_id: int, claim: int, cut: Callable[[str], None]) -> None:
         self.held[run_id] = (claim, cut)
 
-    def drop(self, run_id: int) -> None:
-        self.held.pop(run_id, None)
+    def drop(self, run_id: int, claim: int) -> None:
+        if self.held.get(run_id, (claim,))[0] == claim:  # a later claim of the same run stays
+            self.held.pop(run_id, None)
 
     def pulse_for_ever(self) -> None:
         """Beat until the process ends. A database that is away is waited for: the runs' own writes say so too."""
-        count = 0
         while not self.ending.wait(PULSE_S):
-            count += 1
             try:
-                self._pulse(sweep=count % SWEEP_EVERY == 0)
+                self._pulse()
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("the pulse waits for the database", error=str(error).strip())
             except Exception:
@@ -65,8 +67,7 @@ class Process:
             finally:
                 connection.close()
 
-    def _pulse(self, *, sweep: bool) -> None:
-        now = timezone.now()
+    def _pulse(self) -> None:
         held = dict(self.held)
         claim.beat(
             driver=self.name,
@@ -74,20 +75,15 @@ class Process:
             threads=settings.DRIVER_THREADS,
             started_at=self.started_at,
             held=held.keys(),
-            now=now,
+            now=timezone.now(),
         )
         for run_id in claim.no_longer({run_id: number for run_id, (number, _) in held.items()}):
             held[run_id][1]("stopped")
-        if sweep:
-            self._sweep(now)
 
-    def _sweep(self, now: datetime) -> None:
-        """Ring for runs that nobody drives; for the same one not again at once, or a full house would ring for ever."""
-        self.rung = {run_id: at for run_id, at in self.rung.items() if now - at < claim.UNCLAIMED_FOR}
-        for run_id in claim.waiting(now=now).values_list("pk", flat=True)[:SWEEP_AT_ONCE]:
-            if run_id not in self.rung:
-                self.rung[run_id] = now
-                tasks.ring_driver(run_id)
+    @property
+    def is_full(self) -> bool:
+        """Whether every thread holds a run, so that nothing it is rung for could be taken."""
+        return len(self.held) >= settings.DRIVER_THREADS
 
     def end(self) -> None:
         """The process is asked to end: let go of every run, so that another driver can take it at once."""
@@ -111,6 +107,40 @@ class Process:
         await channel_layer().flush()
 
 
+@dataclass
+class Sweeper:
+    """Rings for runs that nobody drives: their message was lost, or their driver died.
+
+    For the same run ever less often, and not while this driver could not take it or the queue holds enough already: a
+    house that is full must not fill the broker.
+    """
+
+    process: Process
+    rung: dict[int, tuple[datetime, timedelta]] = field(default_factory=dict)  # run: when last, and the pause after
+
+    def sweep_for_ever(self) -> None:
+        queue = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=3, socket_connect_timeout=2)
+        while not self.process.ending.wait(SWEEP_S):
+            try:
+                if not self.process.is_full:
+                    self.sweep(timezone.now(), queued=int(queue.llen(settings.CELERY_TASK_DEFAULT_QUEUE)))
+            except (DatabaseError, InterfaceError, RedisError, OSError) as error:
+                logger.warning("the sweeper waits", error=str(error).strip())
+            except Exception:
+                logger.exception("a sweep failed")
+            finally:
+                connection.close()
+
+    def sweep(self, now: datetime, *, queued: int) -> None:
+        waiting = list(claim.waiting(now=now).values_list("pk", flat=True)[:SWEEP_AT_ONCE])
+        self.rung = {run_id: told for run_id, told in self.rung.items() if run_id in waiting}
+        for run_id in waiting[queued:]:
+            at, pause = self.rung.get(run_id, (None, claim.UNCLAIMED_FOR))
+            if at is None or now - at >= pause:
+                self.rung[run_id] = (now, min(pause if at is None else pause * 2, LONGEST_PAUSE))
+                tasks.ring_driver(run_id)
+
+
 _process: Process | None = None
 _starting = threading.Lock()
 
@@ -122,6 +152,8 @@ def this_process() -> Process:
         if _process is None:
             _process = start()
             threading.Thread(target=_process.pulse_for_ever, name="driver-pulse", daemon=True).start()
+            sweeper = Sweeper(_process)
+            threading.Thread(target=sweeper.sweep_for_ever, name="driver-sweeper", daemon=True).start()
     return _process
 
 

@@ -4,7 +4,7 @@ An attempt is keyed by the digest of what was sent (worker identity and messages
 takes the recorded result; anything changed runs. Reuse looks only along the run's own lineage.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -38,12 +38,18 @@ def digest_of(frozen_worker: Mapping[str, Any], messages: Sequence[Mapping[str, 
     return request_digest(frozen_worker["identity"], messages)
 
 
-def recorded(run: Run) -> Recorded:
-    """The results that may be taken in `run`: of the runs in its lineage, the latest of each step and request."""
+def recorded(run: Run, *, keys: Collection[str]) -> Recorded:
+    """The results that steps of `run` may take: of the runs in its lineage, the latest of each step and request."""
     root = run.lineage_root_id
     lineage = Run.objects.filter(Q(pk=root) | Q(root=root), project=run.project_id).exclude(pk=run.pk)
-    found = Attempt.objects.filter(run__in=lineage, status=Attempt.Status.SUCCEEDED).select_related("run", "step")
-    return {(attempt.step.key, attempt.digest): attempt for attempt in found.order_by("pk")}
+    found = (
+        Attempt.objects.filter(run__in=lineage, status=Attempt.Status.SUCCEEDED, step__key__in=keys)
+        .select_related("run", "step")
+        .only("digest", "worker", "text", "output_tokens", "cost_usd", "run__code", "step__key")
+        .order_by("step__key", "digest", "-pk")
+        .distinct("step__key", "digest")
+    )
+    return {(attempt.step.key, attempt.digest): attempt for attempt in found}
 
 
 @dataclass(frozen=True)

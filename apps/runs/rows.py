@@ -25,7 +25,8 @@ START = """
         %(run)s, %(step)s, %(number)s, %(worker)s, 'running', %(digest)s, %(sent)s, '', '', '', '',
         0, 0, 0, 0, false, %(at)s
     )
-    RETURNING id
+    ON CONFLICT (step_id, number) DO UPDATE SET number = runs_attempt.number
+    RETURNING id, (xmax = 0) AS new
 """
 
 # The attempt first: where it was ended before (the database went away between commit and answer) nothing changes.
@@ -59,8 +60,8 @@ def lock_run(run_id: int) -> tuple[str, int]:
 
 def start(
     *, step: Step, number: int, worker: str, digest: str, messages: Sequence[Mapping[str, str]], at: datetime
-) -> Attempt:
-    """A new attempt, and its step running."""
+) -> tuple[Attempt, bool]:
+    """A new attempt, and its step running; and whether it is new, or was written before and its answer lost."""
     given: dict[str, Any] = {
         "run": step.run_id,
         "step": step.pk,
@@ -72,10 +73,11 @@ def start(
     }
     with connection.cursor() as cursor:
         cursor.execute(START, given)
-        (pk,) = cursor.fetchone()
-    return Attempt(
+        pk, new = cursor.fetchone()
+    attempt = Attempt(
         pk=pk, run_id=step.run_id, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=at
     )
+    return attempt, new
 
 
 def succeed(*, step: Step, attempt: Attempt, completion: Completion, at: datetime) -> bool:

@@ -4,6 +4,7 @@ The Celery message after the commit is only a doorbell: with the broker down eve
 sweeper rings again.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
@@ -18,6 +19,8 @@ from apps.accounts.models import Project, User
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
+from apps.runs.calls import close_lost
+from apps.runs.claim import has_no_heart
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
 from apps.runs.reuse import Forecast, Recorded, forecast, recorded
@@ -30,6 +33,7 @@ from apps.workflows.workflow import Workflow
 logger = structlog.get_logger(__name__)
 
 TITLE_CHARS = 120
+BELL_S = 2.0  # a Redis that does not answer must not hold up a page
 
 
 class TaskEmpty(Invalid):
@@ -70,7 +74,11 @@ def clean_task(task: str) -> str:
 
 
 def title_of(task: str) -> str:
-    line = next((line.strip() for line in task.splitlines() if line.strip()), "Untitled")
+    """The line that says what is asked: the first, unless it is no sentence (a table's head) and a question follows."""
+    lines = [line.strip() for line in task.splitlines() if line.strip()]
+    line = lines[0]
+    if not line.endswith((".", "?", "!", ":")):
+        line = next((later for later in lines[1:] if later.rstrip("*_ ").endswith("?") or "? " in later), line)
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 
@@ -253,13 +261,13 @@ def check_workflow(workflow: Workflow, *, workers: Collection[str]) -> list[Prob
 def preview_fork(*, parent: Run, workflow: Workflow, by: User, fresh: Sequence[str] = ()) -> list[Forecast]:
     """Which steps of a fork will run and which are reused, before anything is paid."""
     pool = {worker["slug"]: worker for worker in pool_for(parent, by=by)}
-    known = recorded_for_fork(parent)
+    known = recorded_for_fork(parent, keys=workflow.keys)
     return forecast(workflow, task=parent.task, pool=pool, known=known, fresh=fresh)
 
 
-def recorded_for_fork(parent: Run) -> Recorded:
-    """What a fork of `parent` may take: its whole lineage, the parent among it."""
-    return recorded(Run(project_id=parent.project_id, root_id=parent.lineage_root_id))
+def recorded_for_fork(parent: Run, *, keys: Collection[str]) -> Recorded:
+    """What steps of a fork of `parent` may take: from its whole lineage, the parent among it."""
+    return recorded(Run(project_id=parent.project_id, root_id=parent.lineage_root_id), keys=keys)
 
 
 def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
@@ -276,7 +284,9 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
         cutting = list(unfinished.filter(status=Step.Status.RUNNING).values_list("key", flat=True))
         unfinished.update(status=Step.Status.CANCELLED, finished_at=now)
         entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
-        log.append(run, [entry], by=by.actor, at=now)
+        # Its driver says what it cut; where it died before, nobody else would close its calls.
+        lost = close_lost(run, at=now) if has_no_heart(locked, now) else []
+        log.append(run, [entry, *lost], by=by.actor, at=now)
     announce(run)
     return run
 
@@ -308,8 +318,12 @@ def list_group(project_id: int) -> str:
 
 
 def _send(group: str, kind: str) -> None:
+    async def send() -> None:
+        async with asyncio.timeout(BELL_S):
+            await channel_layer().group_send(group, {"type": kind})
+
     try:
-        async_to_sync(channel_layer().group_send)(group, {"type": kind})
+        async_to_sync(send)()
     except Exception as error:
         # Whatever keeps the bell from ringing: what was done is committed, and viewers look again by themselves.
         logger.warning("the bell could not be rung", group=group, error=str(error))

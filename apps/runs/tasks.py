@@ -1,12 +1,15 @@
 """Celery's part: a doorbell for runs, and tidying. A message may be lost or doubled without harm."""
 
 from datetime import timedelta
+from functools import cache
 
 import structlog
-from celery import shared_task
+from celery import current_app, shared_task
 from django.core.management import call_command
 from django.utils import timezone
+from kombu import Connection
 from kombu.exceptions import KombuError, OperationalError
+from kombu.pools import producers
 from redis.exceptions import RedisError
 
 from apps.runs.models import Driver
@@ -22,10 +25,21 @@ def drive_run(run_id: int) -> None:
     drive(run_id)
 
 
+# A page waits for the bell to be taken, so a broker that does not answer is given up on soon: the sweeper rings again.
+IMPATIENT = {"socket_connect_timeout": 2, "socket_timeout": 2, "retry_on_timeout": False, "max_retries": 0}
+
+
+@cache
+def _publisher() -> Connection:
+    connection: Connection = current_app.connection_for_write()
+    return Connection(connection.as_uri(include_password=True), transport_options=IMPATIENT)
+
+
 def ring_driver(run_id: int) -> None:
     """Ask for a driver. With the broker down nothing is lost: the sweeper rings again."""
     try:
-        drive_run.delay(run_id)
+        with producers[_publisher()].acquire(block=True, timeout=2) as producer:
+            drive_run.apply_async((run_id,), producer=producer)
     except (KombuError, OperationalError, RedisError, OSError) as error:
         logger.warning("the broker did not take the message; the sweeper will ring again", run=run_id, error=str(error))
 

@@ -223,6 +223,18 @@ def count(account: object, name: str) -> int:
     return min(max(0, number), MOST_TOKENS) if isinstance(number, int) else 0
 
 
+def estimate(messages: Sequence[Mapping[str, str]], chars: int, thought_chars: int = 0) -> Usage:
+    """What a call consumed, taken from the lengths of what was sent and received: for when the provider did not say."""
+    asked = sum(len(message.get("content") or "") for message in messages)
+    thought = math.ceil(thought_chars / CHARS_PER_TOKEN)
+    return Usage(
+        input_tokens=math.ceil(asked / CHARS_PER_TOKEN),
+        output_tokens=math.ceil(chars / CHARS_PER_TOKEN) + thought,
+        reasoning_tokens=thought,
+        estimated=True,
+    )
+
+
 class Reply:
     """A completion in the making: both transports pour into it what they receive, and it remembers when."""
 
@@ -331,14 +343,7 @@ class Reply:
             self.first_at = self.heard_at
 
     def _estimate(self) -> Usage:
-        asked = sum(len(message.get("content") or "") for message in self.messages)
-        thought = math.ceil(self._thought_chars / CHARS_PER_TOKEN)
-        return Usage(
-            input_tokens=math.ceil(asked / CHARS_PER_TOKEN),
-            output_tokens=math.ceil(self._chars / CHARS_PER_TOKEN) + thought,
-            reasoning_tokens=thought,
-            estimated=True,
-        )
+        return estimate(self.messages, self._chars, self._thought_chars)
 
     def _emptiness(self) -> CallFailed:
         # The same question meets the same token limit or filter again; a plain stop may have been a whim.

@@ -24,7 +24,7 @@ def open_endpoint(frozen: Mapping[str, Any]) -> Endpoint:
 
     :raises KeyMissing: its credential was deleted. :raises VaultLocked: it cannot be opened.
     """
-    identity, price = frozen["identity"], frozen["price"]
+    identity = frozen["identity"]
     return Endpoint(
         slug=frozen["slug"],
         transport=identity["transport"],
@@ -33,12 +33,18 @@ def open_endpoint(frozen: Mapping[str, Any]) -> Endpoint:
         api_key=_key(frozen),
         params=identity["params"],
         timeouts=Timeouts(**frozen["timeouts"]),
-        price=Price(
-            input_usd=_decimal(price["input_usd"]),
-            cached_usd=_decimal(price["cached_usd"]),
-            output_usd=_decimal(price["output_usd"]),
-            free=price["free"],
-        ),
+        price=price_of(frozen),
+    )
+
+
+def price_of(frozen: Mapping[str, Any]) -> Price:
+    """What a frozen worker's or conductor's tokens cost."""
+    price = frozen["price"]
+    return Price(
+        input_usd=_decimal(price["input_usd"]),
+        cached_usd=_decimal(price["cached_usd"]),
+        output_usd=_decimal(price["output_usd"]),
+        free=price["free"],
     )
 
 

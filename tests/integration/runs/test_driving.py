@@ -7,6 +7,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -14,6 +15,7 @@ from apps.audit import log as audit
 from apps.audit.verification import verify
 from apps.core.errors import Conflict
 from apps.runs import claim, driver
+from apps.runs.desk import Desk
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.process import Process
 from apps.runs.services import (
@@ -24,6 +26,7 @@ from apps.runs.services import (
     preview_fork,
     stop_run,
     submit_run,
+    title_of,
 )
 from apps.workers.models import Profile, Worker
 from tests.pools import workflow
@@ -310,3 +313,97 @@ def test_a_reply_that_arrives_after_the_stop_is_kept_as_late_billed_and_not_used
     assert run.cost_usd == attempt.cost_usd
     assert run.steps.get().status == Step.Status.CANCELLED
     assert verbs(run)[-1] == "attempt.late"
+
+
+def test_what_a_cut_call_consumed_is_estimated_and_counted(
+    admin: User, mini: Profile, process: Process, knobs: Callable[..., None]
+) -> None:
+    knobs("sim-atlas", "rate=50,tokens=400")
+    run = submit(admin, mini, workflow=workflow(("s1", "Describe it.", "sim-atlas", [])))
+    driving = Thread(target=driver.drive, args=(run.pk, process))
+    driving.start()
+    while not process.held or not run.attempts.exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    stop_run(run=run, by=admin, now=timezone.now())
+
+    process.held[run.pk][1]("stopped")  # as the pulse does
+    driving.join(timeout=20)
+
+    run.refresh_from_db()
+    attempt = run.attempts.get()
+    assert attempt.status == Attempt.Status.CUT
+    assert attempt.text
+    assert attempt.estimated
+    assert attempt.output_tokens > 0
+    assert attempt.cost_usd is not None
+    assert run.cost_usd == attempt.cost_usd > 0
+    assert process.typist._texts == {}, "nothing of a stopped run is kept"
+
+
+def test_a_step_that_had_failed_for_good_is_not_called_again_by_the_next_driver(
+    admin: User, mini: Profile, drive: Drive, simulator: Simulator, knobs: Callable[..., None]
+) -> None:
+    knobs("sim-birch", "fail=400")
+    run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, finished_at=None, driver="dead", heart_at=None)
+    simulator.forget()
+
+    drive(run)
+
+    assert run.status == Run.Status.FAILED
+    assert simulator.log() == []
+    assert verbs(run).count("step.skipped") == 1
+
+
+def test_a_write_whose_answer_was_lost_is_asked_again_and_changes_nothing(
+    admin: User, mini: Profile, drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every transaction is committed, and its answer lost once: as when the database dies between the two."""
+    honest, lost = Desk.write, set()
+
+    def forgetful(self: Desk, jobs: Any) -> Any:
+        results = honest(self, jobs)
+        told = repr(jobs)
+        if told not in lost:
+            lost.add(told)
+            raise OperationalError("the answer was lost")
+        return results
+
+    monkeypatch.setattr(Desk, "write", forgetful)
+    run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+
+    assert run.status == Run.Status.SUCCEEDED, run.error
+    assert run.attempts.count() == 3
+    told = verbs(run)
+    assert [told.count(verb) for verb in ("step.started", "step.succeeded", "run.succeeded")] == [3, 3, 1]
+    assert run.output_tokens == sum(attempt.output_tokens for attempt in run.attempts.all())
+
+
+def test_a_database_that_stays_away_leaves_the_run_for_another_driver(
+    admin: User, mini: Profile, drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "DATABASE_PATIENCE_S", 0.5)
+    with monkeypatch.context() as away:
+        away.setattr(Desk, "write", lambda self, jobs: (_ for _ in ()).throw(OperationalError("away")))
+        run = drive(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+        abandoned = run.status
+    Run.objects.filter(pk=run.pk).update(heart_at=None)
+
+    drive(run)
+
+    assert abandoned == Run.Status.RUNNING
+    assert run.status == Run.Status.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("task", "title"),
+    [
+        ("One line.", "One line."),
+        ("Region,Q1,Q2\nNorth,1,2\n\nWhich region grew most?", "Which region grew most?"),
+        ("Passage: It ran.\nQuestion: how many?", "Passage: It ran."),
+        ("Words\nmore words", "Words"),
+    ],
+)
+def test_a_run_is_titled_by_what_is_asked(task: str, title: str) -> None:
+    assert title_of(task) == title

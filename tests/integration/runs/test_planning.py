@@ -1,14 +1,18 @@
 """Planning by the simulated conductor over HTTP: good plans, bad plans, and what is kept of both."""
 
+import time
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.audit import log as audit
+from apps.runs import driver
 from apps.runs.models import Proposal, Run
-from apps.runs.services import approve_run, submit_run
+from apps.runs.process import Process
+from apps.runs.services import approve_run, stop_run, submit_run
 from apps.workers.models import Conductor, Profile
 from apps.workflows import graph
 from tests.simulators import Simulator
@@ -64,6 +68,7 @@ def test_a_conductor_that_never_makes_sense_fails_the_run_clearly_and_everything
     assert run.error
     assert "another profile" in run.error
     assert run.proposals.count() == 3
+    assert says == "empty" or all(proposal.raw for proposal in run.proposals.all())
     assert not run.proposals.filter(status=Proposal.Status.VALID).exists()
     asked = {row["base"] if "base" in row else row["model"].split(":")[0] for row in simulator.log()}
     assert asked == {"sim-conductor"}
@@ -116,3 +121,33 @@ def test_a_run_to_be_reviewed_is_held_without_a_driver_and_goes_on_once_approved
     assert run.status == Run.Status.SUCCEEDED
     assert [p.status for p in run.proposals.all()] == [Proposal.Status.VALID]
     assert "run.approved" in [event.verb for event in audit.read(run.trail)]
+
+
+def test_a_plan_that_was_cut_keeps_what_was_written(admin: User, ultra: Profile, process: Process) -> None:
+    Conductor.objects.update(model="sim-conductor:ttft=0,rate=20")
+    run = submit(admin, ultra)
+    driving = Thread(target=driver.drive, args=(run.pk, process))
+    driving.start()
+    while not run.proposals.exists():
+        time.sleep(0.01)
+    time.sleep(0.7)
+    stop_run(run=run, by=admin, now=timezone.now())
+
+    process.held[run.pk][1]("stopped")  # as the pulse does
+    driving.join(timeout=20)
+
+    proposal = run.proposals.get()
+    run.refresh_from_db()
+    assert proposal.status == Proposal.Status.CUT
+    assert proposal.raw
+    assert run.cost_usd == 0
+    assert not run.cost_unknown, "the conductor is free, so nothing is unknown"
+
+
+def test_a_failed_call_of_a_free_conductor_leaves_no_price_unknown(admin: User, ultra: Profile, drive: Drive) -> None:
+    conductor_that("fail=cutx1")
+
+    run = drive(submit(admin, ultra))
+
+    assert run.status == Run.Status.SUCCEEDED, run.error
+    assert not run.cost_unknown

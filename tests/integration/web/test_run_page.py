@@ -217,7 +217,7 @@ def test_a_stopped_run_names_the_cut_calls_and_those_that_came_too_late(browser:
     driving.finish("s1", "53 %")
     cut = driving.start("s2")
     services.stop_run(run=driving.told(), by=ada, now=driving.tick())
-    driving.desk.cut({cut.pk: "half of it"})
+    driving.desk.cut({cut.stream: "half of it"})
     assert "Cut off: step 2 ." in words(shown(browser, driving.run, "head/"))
 
     driving.late("s2", cut, "all of it")

@@ -145,7 +145,7 @@ def test_attempts_tell_errors_retries_and_tokens(browser: Client, driving: Drivi
 def test_a_late_reply_is_billed_and_not_used(browser: Client, ada: User, driving: Driving) -> None:
     attempt = driving.start("s1")
     services.stop_run(run=driving.told(), by=ada, now=driving.tick())
-    driving.desk.cut({attempt.pk: "Sou"})
+    driving.desk.cut({attempt.stream: "Sou"})
     assert "this call was cut after 3 characters" in panel(browser, driving.run, "s1")
 
     driving.late("s1", attempt, "South")

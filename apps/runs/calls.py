@@ -1,0 +1,112 @@
+"""What calls of models consumed, in rows and events: also of those that were cut off or lost before they could say."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import F
+
+from apps.audit.log import Entry
+from apps.runs.models import Attempt, Proposal, Run
+from apps.workers.calls import Usage, estimate
+from apps.workers.services import price_of
+
+
+def told(usage: Usage, cost_usd: Decimal | None) -> dict[str, Any]:
+    """A call's consumption as an event holds it."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "estimated": usage.estimated,
+        "cost_usd": None if cost_usd is None else str(cost_usd),
+    }
+
+
+def spend(run: Run, usage: Usage | None, cost_usd: Decimal | None) -> None:
+    """Add a call to the run's totals: what an unknown price leaves unknown is said, not counted as nothing."""
+    if usage is None:
+        return
+    changes: dict[str, Any] = {
+        "input_tokens": F("input_tokens") + usage.input_tokens,
+        "output_tokens": F("output_tokens") + usage.output_tokens,
+    }
+    if cost_usd is None:
+        changes["cost_unknown"] = True
+    elif cost_usd:
+        changes["cost_usd"] = F("cost_usd") + cost_usd
+    Run.objects.filter(pk=run.pk).update(**changes)
+
+
+def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry]:
+    """Close the calls that a stop cut off, with what they had written (by stream); the caller appends the events.
+
+    Nobody tells what a call consumed that was cut: it is estimated from the lengths, and marked so.
+    """
+    entries = []
+    for attempt in _open_attempts(run):
+        text = texts.get(attempt.stream, "")
+        usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, text)
+        _end(attempt, Attempt.Status.CUT, usage, cost_usd, at, text)
+        spend(run, usage, cost_usd)
+        data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)} | told(usage, cost_usd)
+        entries.append(Entry("attempt.cut", data))
+    for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
+        raw = texts.get(proposal.stream, "")
+        usage, cost_usd = _estimated(run.setup["conductor"], proposal.sent, raw)
+        _end(proposal, Proposal.Status.CUT, usage, cost_usd, at, raw)
+        spend(run, usage, cost_usd)
+        data = {"proposal": proposal.pk, "number": proposal.number, "chars": len(raw)} | told(usage, cost_usd)
+        entries.append(Entry("planning.cut", data, {"raw": raw}))
+    return entries
+
+
+def close_lost(run: Run, *, at: datetime) -> list[Entry]:
+    """Close the calls that a driver left open when it died or ended; the caller appends the events.
+
+    What they had written died with it, so what they cost is unknown, unless the model is free.
+    """
+    entries = []
+    for attempt in _open_attempts(run):
+        usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, "")
+        _end(attempt, Attempt.Status.LOST, usage, cost_usd or None, at)
+        spend(run, usage, None if cost_usd else cost_usd)
+        entries.append(Entry("attempt.lost", {"step": attempt.step.key, "attempt": attempt.pk}))
+    for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
+        usage, cost_usd = _estimated(run.setup["conductor"], proposal.sent, "")
+        _end(proposal, Proposal.Status.LOST, usage, cost_usd or None, at)
+        spend(run, usage, None if cost_usd else cost_usd)
+        entries.append(Entry("planning.lost", {"proposal": proposal.pk, "number": proposal.number}))
+    return entries
+
+
+def _open_attempts(run: Run) -> Any:
+    return run.attempts.filter(status=Attempt.Status.RUNNING).select_related("step").order_by("pk")
+
+
+def _estimated(frozen: Mapping[str, Any] | None, sent: Any, text: str) -> tuple[Usage, Decimal | None]:
+    usage = estimate(sent, len(text))
+    return usage, None if frozen is None else price_of(frozen).cost_usd(usage)
+
+
+def _end(
+    call: Attempt | Proposal,
+    status: str,
+    usage: Usage,
+    cost_usd: Decimal | None,
+    at: datetime,
+    text: str = "",
+) -> None:
+    rows: Any = type(call)._default_manager.filter(pk=call.pk)
+    rows.update(
+        status=status,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        estimated=True,
+        cost_usd=cost_usd,
+        duration_ms=(at - call.started_at).total_seconds() * 1000,
+        finished_at=at,
+        **{"text" if isinstance(call, Attempt) else "raw": text},
+    )
