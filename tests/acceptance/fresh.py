@@ -24,7 +24,13 @@ FIRST_START_S = 600  # everything is installed and built
 NEXT_START_S = 60
 
 # What each of the supervisor's children is known by.
-WORDS = {"web": "studio.up.web", "driver": "worker", "beat": "beat", "simulator": "apps.simulator", "redis": "redis-server"}
+WORDS = {
+    "web": "studio.up.web",
+    "driver": "worker",
+    "beat": "beat",
+    "simulator": "apps.simulator",
+    "redis": "redis-server",
+}
 
 
 def fresh_copy() -> Path:
