@@ -66,6 +66,7 @@ class FreshStudio:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.output = self.home / "output.txt"
+        self.link = ""  # the sign-in link that the first start printed
         self.make: subprocess.Popen[bytes] | None = None
 
     # --- starting and stopping ---------------------------------------------------------------------------------------

@@ -294,7 +294,7 @@ def _computes(expression: str, numbers: tuple[int, ...], target: int) -> bool:
     def value(node: ast.expr) -> float:
         if isinstance(node, ast.BinOp) and type(node.op) in operators:
             return float(operators[type(node.op)](value(node.left), value(node.right)))
-        if isinstance(node, ast.Constant) and node.value in left:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value in left:
             left.remove(node.value)
             return float(node.value)
         raise ValueError

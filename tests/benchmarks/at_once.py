@@ -13,7 +13,7 @@ from tests.benchmarks.setting import Setting
 from tests.benchmarks.studio import Studio, Viewer
 
 RUNS = 40
-PARALLEL = [(f"s{number}", []) for number in range(1, 6)]
+PARALLEL: list[tuple[str, list[str]]] = [(f"s{number}", []) for number in range(1, 6)]
 TARGET = 1.3
 
 

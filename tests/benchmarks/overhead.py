@@ -7,6 +7,7 @@ bare aiohttp client along the critical path, in turns within one process. Everyt
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +23,10 @@ WARM_UP = 5
 SETTLE_S = 0.15  # until whoever came has been told everything
 TARGET_MS = 8
 
-CHAIN = (("s1", []), ("s2", ["s1"]), ("s3", ["s2"]))
-FAN = (("s1", []), ("s2", []), ("s3", []), ("s4", ["s1", "s2", "s3"]), ("s5", ["s4"]))
+Shape = Sequence[tuple[str, Sequence[str]]]
+
+CHAIN: Shape = (("s1", []), ("s2", ["s1"]), ("s3", ["s2"]))
+FAN: Shape = (("s1", []), ("s2", []), ("s3", []), ("s4", ["s1", "s2", "s3"]), ("s5", ["s4"]))
 PATH = 3  # steps on the critical path of both
 
 
@@ -59,7 +62,7 @@ async def measure(studio: Studio, setting: Setting) -> list[str]:
 
 
 async def _once(
-    studio: Studio, setting: Setting, session: aiohttp.ClientSession, shape: Any
+    studio: Studio, setting: Setting, session: aiohttp.ClientSession, shape: Shape
 ) -> tuple[float, float, float]:
     flow = setting.workflow([(key, setting.fast, access) for key, access in shape])
     before = await sync_to_async(setting.commits)()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from kombu import Connection
 
 from apps.accounts.models import User
 from apps.audit import log as audit
@@ -15,7 +16,6 @@ from apps.runs import tasks
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.services import fork_run, stop_run, submit_run
 from apps.workers.models import Profile
-from studio.celery import app
 from tests.functional.runs.conftest import StartDriver, wait_until
 from tests.pools import workflow
 from tests.simulators import Simulator
@@ -128,10 +128,9 @@ def test_a_lost_message_costs_seconds(
 def test_submitting_succeeds_with_the_broker_down(
     admin: User, mini: Profile, start_driver: StartDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with app.connection_for_write("redis://127.0.0.1:9/0") as nowhere, monkeypatch.context() as patch:
-        patch.setattr(
-            tasks.drive_run, "delay", lambda run_id: tasks.drive_run.apply_async((run_id,), connection=nowhere)
-        )
+    with monkeypatch.context() as patch:
+        nowhere = Connection("redis://127.0.0.1:9/0", transport_options=tasks.IMPATIENT)
+        patch.setattr(tasks, "_publisher", lambda: nowhere)
         run = submit(admin, mini)
 
     start_driver()

@@ -46,9 +46,9 @@ class Flaky(redis.asyncio.Redis):
 
 @asynccontextmanager
 async def typing(url: str) -> AsyncIterator[tuple[Typist, FakeLayer, Flaky]]:
-    client = Flaky.from_url(url)
+    client: Any = Flaky.from_url(url)
     layer = FakeLayer()
-    typist = Typist(client=client, layer=layer)  # type: ignore[arg-type]  # a fake that has what the typist uses
+    typist = Typist(client=client, layer=layer)
     task = asyncio.ensure_future(typist.run())
     try:
         yield typist, layer, client

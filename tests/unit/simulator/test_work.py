@@ -23,7 +23,7 @@ TABLE = next(task for task in SAMPLES if task.startswith("Region,"))
 
 def carried_out(task, plan, workers=WORKERS):
     """The results of a plan's steps, each worker reading what it may."""
-    results = []
+    results: list[str] = []
     for instruction, model, reads in zip(plan.subtasks, plan.models, plan.reads, strict=True):
         texts = asked_to_work(task, instruction, [(plan.subtasks[at], results[at]) for at in reads])
         results.append(speak(workers[model], texts).text)
@@ -46,7 +46,7 @@ def test_every_workflow_for_countdown_ends_with_an_expression_that_is_right(max_
     for seed in range(10):
         plan = make_plan(Brief(COUNTDOWN, max_steps, ("",) * 4), seed=seed)
 
-        assert verdict(claimed(carried_out(COUNTDOWN, plan)[-1]), COUNTDOWN) == ""
+        assert verdict(claimed(carried_out(COUNTDOWN, plan)[-1]) or "", COUNTDOWN) == ""
 
 
 @pytest.mark.parametrize(("task", "answer"), SAMPLES.items())
@@ -167,7 +167,7 @@ def test_every_workflow_for_an_open_ended_task_ends_with_an_honest_reply(task, m
 @pytest.mark.parametrize("task", OPEN_ENDED)
 def test_reviewers_verifiers_and_format_checks_take_no_introduction_for_an_answer(task, show_task, last):
     for seed in range(4):
-        steps = []
+        steps: list[tuple[str, str]] = []
         for model, instruction in ((BIRCH, "Draft one."), (DELTA, "Draft another."), (CEDAR, "Review both.")):
             steps.append((instruction, speak(model, asked_to_work(task, instruction, steps), seed=seed).text))
 
