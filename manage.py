@@ -19,6 +19,7 @@ WITHOUT_DATABASE = {
     "-h",
     "--version",
 }
+MAY_GO_WITHOUT = {"makemigrations", "shell"}  # they use a database where there is one
 AS_OWNER = {"migrate", "flush", "dbshell", "sqlflush"}
 
 
@@ -32,6 +33,9 @@ def main() -> int:
     if command in WITHOUT_DATABASE or "--help" in sys.argv:
         run()
         return 0
+    if not (os.environ.get("DATABASE_URL") or services() or command in MAY_GO_WITHOUT):
+        print(f"No studio has run in {data_dir()}. Start one with `make run`, or set STUDIO_DATA.", file=sys.stderr)
+        return 1
     try:
         with database_for_command(data_dir()):
             if command in AS_OWNER and (owner := owner_url()):

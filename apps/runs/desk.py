@@ -106,6 +106,7 @@ class Desk:
     ) -> None:
         """Keep what a planner returned, whatever came of it."""
         usage = completion.usage if completion else failure.usage if failure else None
+        cost_usd = completion.cost_usd if completion else cost_usd
         ttft_ms = completion.ttft_ms if completion else failure.ttft_ms if failure else None
         if not Proposal.objects.filter(pk=proposal.pk, status=Proposal.Status.WRITING).exists():
             return  # written before: the database went away between the commit and its answer

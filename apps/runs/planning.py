@@ -177,7 +177,6 @@ class Planning:
             problems=[_worded(problem) for problem in proposal.problems],
             steps=len(proposal.workflow.steps) if proposal.workflow else 0,
             completion=self.completion,
-            cost_usd=self.completion.cost_usd if self.completion else None,
         )
 
 

@@ -18,7 +18,6 @@ from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
 FORKS_SHOWN = 20
-UNMETERED = (Attempt.Status.CUT, Attempt.Status.LOST)  # billed, perhaps: nobody tells us what
 
 
 @dataclass(frozen=True)
@@ -115,21 +114,12 @@ class Standing:
         return sum((source.cost_usd for source in sources if source and source.cost_usd), Decimal(0))
 
     @property
-    def is_unmetered(self) -> bool:
-        """Whether calls were cut or lost whose providers may bill what nobody has told us."""
-        return any(call.status in UNMETERED and not self._is_free(call.worker) for call in self.calls)
-
-    def _is_free(self, worker: str) -> bool:
-        frozen = self.run.pool.get(worker)
-        return frozen is not None and bool(frozen["price"]["free"])
-
-    @property
     def spent(self) -> Spent:
         run = self.run
         about = "≈ " if self.is_estimated and run.cost_usd else ""
         notes = [f"reused what once cost {usd(self.once_usd)}"] if self.once_usd else []
-        if self.is_unmetered:
-            notes.append("what was cut off is not counted")
+        if any(call.status == Attempt.Status.CUT for call in self.calls) and run.cost_usd:
+            notes.append("what was cut off is estimated")
         note = " · ".join(notes)
         if run.cost_unknown:
             return Spent(
@@ -166,12 +156,14 @@ class Standing:
 
     @property
     def counts(self) -> str:
-        """`5 steps · 5 access edges · critical path 3`"""
+        """`5 steps · 5 access edges · critical path 3 steps`"""
         if self.workflow is None:
             return ""
         edges = graph.as_digraph(self.workflow).number_of_edges()
         path = len(graph.critical_path(self.workflow))
-        return " · ".join([plural(len(self.steps), "step"), plural(edges, "access edge"), f"critical path {path}"])
+        return " · ".join(
+            [plural(len(self.steps), "step"), plural(edges, "access edge"), f"critical path {plural(path, 'step')}"]
+        )
 
     @property
     def done(self) -> list[Step]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Max
 from django.http import HttpRequest
 
 from apps.workers.models import Conductor, Credential, Profile, Worker
@@ -58,6 +59,11 @@ class ConductorAdmin(admin.ModelAdmin[Conductor]):
 class ProfileAdmin(admin.ModelAdmin[Profile]):
     list_display = ("slug", "name", "planner", "conductor", "max_steps", "review", "enabled", "version")
     filter_horizontal = ("workers",)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new profile comes after the others: the first is what people find chosen."""
+        last = Profile.objects.aggregate(last=Max("position"))["last"]
+        return super().get_changeform_initial_data(request) | {"position": 0 if last is None else last + 1}
 
     def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
         if change:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -20,6 +22,21 @@ from apps.workers import vault
 slug_rule = RegexValidator(
     r"^[a-z0-9][a-z0-9._-]{0,62}$", "use lower-case letters, digits, dots, dashes and underscores"
 )
+
+
+def check_base_url(url: str) -> None:
+    """Refuse what is no address of an endpoint. A host may be a single word, as services in a private network are."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if host is None or parts.scheme not in ("http", "https"):
+        raise ValidationError("Give the endpoint's address, such as http://vllm:8000/v1.")
+    if parts.username or parts.password:
+        raise ValidationError("Leave names and passwords out of the address; keep a key as a credential.")
+    if parts.query or parts.fragment:
+        raise ValidationError("The address ends with its path: leave out what follows “?” or “#”.")
 
 
 class Scoped(models.QuerySet[Any]):
@@ -65,7 +82,12 @@ class CalledModel(models.Model):
     provider = models.CharField(max_length=50, blank=True)
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
     transport = models.CharField(max_length=10, choices=Transport, default=Transport.WIRE)
-    base_url = models.URLField(max_length=500, blank=True)
+    base_url = models.CharField(
+        max_length=500,
+        blank=True,
+        validators=[check_base_url],
+        help_text="of the OpenAI-compatible API, such as http://vllm:8000/v1",
+    )
     model = models.CharField(max_length=300)
     credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True)
     params = models.JSONField(default=dict, blank=True, help_text="temperature, max_tokens, …, sent with every call")

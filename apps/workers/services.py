@@ -115,7 +115,7 @@ def _ensure_profiles(conductor: Conductor) -> list[Entry]:
     )
     made = []
     for position, (slug, name, description, planner, conducts) in enumerate(wanted):
-        _, new = Profile.objects.get_or_create(
+        profile, new = Profile.objects.get_or_create(
             slug=slug,
             defaults={
                 "name": name,
@@ -126,5 +126,7 @@ def _ensure_profiles(conductor: Conductor) -> list[Entry]:
             },
         )
         if new:
+            if planner == "direct":  # the first of its pool answers: a worker added later must not take its place
+                profile.workers.set(Worker.objects.filter(slug=SIMULATED[0][0]))
             made.append(Entry("profile.added", {"profile": slug}))
     return made

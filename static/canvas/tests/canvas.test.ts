@@ -110,7 +110,7 @@ describe("the cards of a run", () => {
 
   test("are counted", () => {
     const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"] });
-    expect(countsOf(graphOfRun(replay(trail.events), WORKERS))).toBe("2 steps · 1 access edge · critical path 2");
+    expect(countsOf(graphOfRun(replay(trail.events), WORKERS))).toBe("2 steps · 1 access edge · critical path 2 steps");
   });
 
   test("show a worker that the page does not know", () => {

@@ -138,14 +138,20 @@ def test_nothing_is_said_to_be_free_before_that_is_certain(browser: Client, ada:
     assert "Spent free of charge" in words(shown(browser, driving.run, "head/"))
 
 
-def test_what_was_cut_off_is_said_not_to_be_counted(browser: Client, ada: User) -> None:
-    driving = Driving(make_run(by=ada))
+def test_what_was_cut_off_is_said_to_be_estimated(browser: Client, ada: User) -> None:
+    run = make_run(by=ada)
+    for frozen in run.setup["pool"]:
+        frozen["price"] |= {"input_usd": "1", "output_usd": "2"}
+    run.save()
+    driving = Driving(run)
     driving.plan(chain("Answer"))
-    driving.start("s1")
+    attempt = driving.start("s1")
     services.stop_run(run=driving.told(), by=ada, now=NOON + timedelta(minutes=1))
-    driving.desk.cut({})
+    driving.desk.cut({attempt.stream: "what came of it before the stop " * 400})
 
-    assert "· what was cut off is not counted" in words(shown(browser, driving.run, "head/"))
+    head = words(shown(browser, driving.run, "head/"))
+    assert "Spent ≈ $" in head
+    assert "· what was cut off is estimated" in head
 
 
 def test_a_fork_names_its_parent_however_many_others_there_are(
@@ -211,21 +217,30 @@ def test_a_run_without_a_plan_offers_to_plan_anew(browser: Client, ada: User) ->
     assert "Edit" not in words(page)
 
 
-def test_a_stopped_run_names_the_cut_calls_and_those_that_came_too_late(browser: Client, ada: User) -> None:
+def test_a_stopped_run_names_the_cut_calls(browser: Client, ada: User) -> None:
     driving = Driving(make_run(by=ada))
     driving.plan(chain("Compute", "Check", "Answer"))
     driving.finish("s1", "53 %")
     cut = driving.start("s2")
     services.stop_run(run=driving.told(), by=ada, now=driving.tick())
     driving.desk.cut({cut.stream: "half of it"})
-    assert "Cut off: step 2 ." in words(shown(browser, driving.run, "head/"))
-
-    driving.late("s2", cut, "all of it")
 
     head = words(shown(browser, driving.run, "head/"))
-    assert "Too late, so billed and not used: step 2." in head
+    assert "Cut off: step 2 ." in head
     assert "1 result is kept and can be reused." in head
     assert "There is none: the run was stopped." in words(shown(browser, driving.run, "answer/"))
+
+
+def test_a_stopped_run_names_the_replies_that_came_too_late(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute", "Check", "Answer"))
+    driving.finish("s1", "53 %")
+    late = driving.start("s2")
+    services.stop_run(run=driving.told(), by=ada, now=driving.tick())
+
+    driving.late("s2", late, "all of it")
+
+    assert "Too late, so billed and not used: step 2." in words(shown(browser, driving.run, "head/"))
 
 
 def test_a_fork_shows_what_it_reused_and_both_runs_link_to_each_other(browser: Client, ada: User) -> None:

@@ -142,11 +142,21 @@ def test_attempts_tell_errors_retries_and_tokens(browser: Client, driving: Drivi
     assert "<p>Sou</p>" in panel(browser, driving.run, "s1", "attempt=1")
 
 
+def test_a_cut_call_shows_what_had_come_and_an_estimate_of_what_it_cost(
+    browser: Client, ada: User, driving: Driving
+) -> None:
+    attempt = driving.start("s1")
+    services.stop_run(run=driving.told(), by=ada, now=driving.tick())
+
+    driving.desk.cut({attempt.stream: "Sou"})
+
+    assert "this call was cut after 3 characters" in panel(browser, driving.run, "s1")
+    assert "Tokens out ≈ 1" in words(panel(browser, driving.run, "s1", "tab=attempts"))
+
+
 def test_a_late_reply_is_billed_and_not_used(browser: Client, ada: User, driving: Driving) -> None:
     attempt = driving.start("s1")
     services.stop_run(run=driving.told(), by=ada, now=driving.tick())
-    driving.desk.cut({attempt.stream: "Sou"})
-    assert "this call was cut after 3 characters" in panel(browser, driving.run, "s1")
 
     driving.late("s1", attempt, "South")
 

@@ -43,11 +43,11 @@ export function graphOfDraft(steps: readonly DraftedStep[], workers: Workers): G
   };
 }
 
-/** "5 steps · 5 access edges · critical path 3" */
+/** "5 steps · 5 access edges · critical path 3 steps" */
 export function countsOf({ cards, edges }: Graph): string {
   if (cards.length === 0) return "";
   const path = criticalLength(cards);
-  return [plural(cards.length, "step"), plural(edges.length, "access edge"), `critical path ${path}`].join(" · ");
+  return [plural(cards.length, "step"), plural(edges.length, "access edge"), `critical path ${plural(path, "step")}`].join(" · ");
 }
 
 function cardOf(step: Step, state: RunState, workers: Workers): Card {
