@@ -71,13 +71,15 @@ def close_lost(run: Run, *, at: datetime) -> list[Entry]:
     entries = []
     for attempt in _open_attempts(run):
         usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, "")
-        _end(attempt, Attempt.Status.LOST, usage, cost_usd or None, at)
-        spend(run, usage, None if cost_usd else cost_usd)
+        known_usd = None if cost_usd else cost_usd  # only of what is free it is sure
+        _end(attempt, Attempt.Status.LOST, usage, known_usd, at)
+        spend(run, usage, known_usd)
         entries.append(Entry("attempt.lost", {"step": attempt.step.key, "attempt": attempt.pk}))
     for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
         usage, cost_usd = _estimated(run.setup["conductor"], proposal.sent, "")
-        _end(proposal, Proposal.Status.LOST, usage, cost_usd or None, at)
-        spend(run, usage, None if cost_usd else cost_usd)
+        known_usd = None if cost_usd else cost_usd
+        _end(proposal, Proposal.Status.LOST, usage, known_usd, at)
+        spend(run, usage, known_usd)
         entries.append(Entry("planning.lost", {"proposal": proposal.pk, "number": proposal.number}))
     return entries
 

@@ -139,19 +139,26 @@ def test_nothing_is_said_to_be_free_before_that_is_certain(browser: Client, ada:
 
 
 def test_what_was_cut_off_is_said_to_be_estimated(browser: Client, ada: User) -> None:
-    run = make_run(by=ada)
-    for frozen in run.setup["pool"]:
-        frozen["price"] |= {"input_usd": "1", "output_usd": "2"}
-    run.save()
-    driving = Driving(run)
+    driving = Driving(make_run(by=ada))
     driving.plan(chain("Answer"))
     attempt = driving.start("s1")
-    services.stop_run(run=driving.told(), by=ada, now=NOON + timedelta(minutes=1))
+    services.stop_run(run=driving.told(), by=ada, now=driving.tick())
+
     driving.desk.cut({attempt.stream: "what came of it before the stop " * 400})
 
     head = words(shown(browser, driving.run, "head/"))
     assert "Spent ≈ $" in head
     assert "· what was cut off is estimated" in head
+
+
+def test_what_was_lost_with_a_driver_has_no_known_price(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    driving.start("s1")
+
+    services.stop_run(run=driving.told(), by=ada, now=NOON + timedelta(minutes=1))  # its heart stopped long before
+
+    assert "price unknown" in words(shown(browser, driving.run, "head/"))
 
 
 def test_a_fork_names_its_parent_however_many_others_there_are(
