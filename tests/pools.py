@@ -32,7 +32,10 @@ def pool(admin: User, simulator: Simulator) -> str:
 
 @pytest.fixture
 def mini(pool: str) -> Profile:
-    return Profile.objects.get(slug="studio-mini")
+    """The profile that plans nothing, with the whole pool for workflows that are given."""
+    profile = Profile.objects.get(slug="studio-mini")
+    profile.workers.clear()
+    return profile
 
 
 @pytest.fixture

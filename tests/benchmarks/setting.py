@@ -25,7 +25,7 @@ class Setting:
     def __init__(self, simulator: str) -> None:
         self.simulator = simulator
         self.person = User.objects.get(username="admin")
-        self.profile = Profile.objects.get(slug="studio-mini")
+        self.profile = Profile.objects.get(slug="studio-ultra")
         common: dict[str, Any] = {"base_url": simulator, "simulated": True, "provider": "simulator", "free": True}
         for slug, model in ((self.fast, self.fast_model), (self.steady, self.steady_model)):
             Worker.objects.update_or_create(slug=slug, defaults=common | {"name": slug, "model": model})
