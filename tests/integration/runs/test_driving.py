@@ -338,6 +338,9 @@ def test_what_a_cut_call_consumed_is_estimated_and_counted(
     assert attempt.output_tokens > 0
     assert attempt.cost_usd is not None
     assert run.cost_usd == attempt.cost_usd > 0
+    until = time.monotonic() + 3
+    while process.typist._texts and time.monotonic() < until:
+        time.sleep(0.01)
     assert process.typist._texts == {}, "nothing of a stopped run is kept"
 
 
