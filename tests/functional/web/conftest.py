@@ -12,12 +12,12 @@ from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.test import Client
 
-from apps.accounts.models import User
-from apps.runs import tasks
 from apps.runs.live import Typist, channel_layer
 from apps.web.following import close_live_client, live_client
 from studio.asgi import application
-from tests import factories
+from tests.people import ada, bob, browser, other_browser, rung
+
+__all__ = ["ada", "bob", "browser", "other_browser", "rung"]
 
 ORIGIN = (b"origin", b"http://localhost")
 
@@ -115,36 +115,9 @@ class Viewer:
 Opening = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The runs a driver was asked for, instead of a broker."""
-    asked: list[int] = []
-    monkeypatch.setattr(tasks, "ring_driver", asked.append)
-    return asked
-
-
 @pytest.fixture
-def ada(committed_db: None, redis_url: str) -> User:
-    return factories.make_person("ada")
-
-
-@pytest.fixture
-def bob(committed_db: None, redis_url: str) -> User:
-    """Who shares no project with Ada."""
-    return factories.make_person("bob", project=factories.make_project("bobs"))
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
-
-
-@pytest.fixture
-def other_browser(bob: User) -> Client:
-    client = Client()
-    client.force_login(bob)
-    return client
+def database(committed_db: None) -> None:
+    """One where commits are real."""
 
 
 @pytest.fixture

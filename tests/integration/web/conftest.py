@@ -1,44 +1,18 @@
-"""Two people who do not know each other, and a browser for each."""
+"""People, their browsers and a run; what a test writes is rolled back."""
 
 import pytest
-from django.test import Client
 
 from apps.accounts.models import User
-from apps.runs import tasks
 from apps.runs.models import Run
-from tests.integration.web.given import a_run, somebody
+from tests.integration.web.given import a_run
+from tests.people import ada, bob, browser, other_browser, rung
 
-
-@pytest.fixture(autouse=True)
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The runs a driver was asked for, instead of a broker."""
-    asked: list[int] = []
-    monkeypatch.setattr(tasks, "ring_driver", asked.append)
-    return asked
+__all__ = ["ada", "bob", "browser", "other_browser", "rung"]
 
 
 @pytest.fixture
-def ada(db: None, redis_url: str) -> User:
-    return somebody("ada")
-
-
-@pytest.fixture
-def bob(db: None, redis_url: str) -> User:
-    return somebody("bob")
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    """Ada's browser, signed in."""
-    client.force_login(ada)
-    return client
-
-
-@pytest.fixture
-def other_browser(bob: User) -> Client:
-    client = Client()
-    client.force_login(bob)
-    return client
+def database(db: None) -> None:
+    """A transaction that is rolled back."""
 
 
 @pytest.fixture

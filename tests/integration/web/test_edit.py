@@ -15,20 +15,9 @@ from apps.runs import services
 from apps.runs.models import Run
 from apps.workers.models import Worker
 from apps.workflows.workflow import Workflow
-from tests.factories import NOON, Driving, chain, make_person, make_run
+from tests.factories import NOON, Driving, chain, make_run
 
 SCRIPT = '</textarea></script><script>alert(1)</script>" onfocus="alert(2)'
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return make_person("ada")
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
 
 
 @pytest.fixture

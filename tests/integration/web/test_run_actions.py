@@ -13,23 +13,7 @@ from apps.runs import services
 from apps.runs.models import Run, Step
 from apps.workers.models import Profile
 from tests.factories import NOON, Driving, chain, make_person, make_project, make_run
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return make_person("ada")
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
-
-
-def finished(by: User) -> Run:
-    driving = Driving(make_run(by=by))
-    driving.plan(chain("Compute the growth", "Answer the task"))
-    return driving.carry({"s1": "South: 53 %", "s2": "South."})
+from tests.integration.web.given import finished
 
 
 def told(answer: object) -> list[str]:
