@@ -34,7 +34,7 @@ def listed(items: Sequence[object]) -> str:
 
 def seconds(ms: float) -> str:
     """`0.61 s`, `14.2 s`, `2 min 05 s`"""
-    s = ms / 1000
+    s = round(ms, 1) / 1000  # as exactly as an event tells it, so that page and canvas never differ
     if s < 1:
         return f"{s:.2f} s"
     if s < 60:

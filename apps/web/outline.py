@@ -12,6 +12,7 @@ from apps.web.looks import Look, look_of
 BILLED = (Attempt.Status.SUCCEEDED, Attempt.Status.FAILED, Attempt.Status.LATE)
 NARROWEST = 2.0  # percent: a step too quick to see still gets a mark
 MOST_NAMED = 4
+NOT_BILLED = "–"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Line:
     @property
     def state(self) -> str:
         return self.row.status
+
+    @property
+    def is_billed(self) -> bool:
+        return self.cost != NOT_BILLED
 
 
 def lines_of(
@@ -70,7 +75,7 @@ def cost_of(calls: Iterable[Attempt]) -> str:
     """What the calls of one step were billed, all together; a dash where none was."""
     billed = [call for call in calls if call.status in BILLED]
     if not billed:
-        return "–"
+        return NOT_BILLED
     if any(call.cost_usd is None for call in billed):
         return price(None)
     total = sum((call.cost_usd for call in billed if call.cost_usd), Decimal(0))
@@ -96,7 +101,7 @@ def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[in
             if last is None:
                 return "not run"
             return "late, not used" if last.status == Attempt.Status.LATE else "cut off"
-    return _took(step)
+    return seconds(last.duration_ms) if last and last.duration_ms is not None else ""
 
 
 def _waiting(run: Run, waits_for: Sequence[int]) -> str:
@@ -105,12 +110,6 @@ def _waiting(run: Run, waits_for: Sequence[int]) -> str:
     if len(waits_for) > MOST_NAMED:
         return f"waits for {len(waits_for)} steps"
     return f"waits for {listed(waits_for)}" if waits_for else "next"
-
-
-def _took(step: Step) -> str:
-    if step.started_at is None or step.finished_at is None:
-        return ""
-    return seconds((step.finished_at - step.started_at).total_seconds() * 1000)
 
 
 def _span(steps: Sequence[Step], now: datetime) -> tuple[datetime, float] | None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -46,8 +47,9 @@ def _missing(run: Run, key: str) -> Step:
 class StepPanel:
     """One step of a run, opened at one tab; `asked` are the parameters of the address."""
 
-    def __init__(self, run: Run, key: str, asked: QueryDict) -> None:
+    def __init__(self, run: Run, key: str, asked: QueryDict, *, now: datetime) -> None:
         self.run = run
+        self.now = now
         tab = asked.get("tab", "result")
         self.tab = tab if tab in TABS else "result"
         self.is_raw = asked.get("raw") == "1"
@@ -118,6 +120,12 @@ class StepPanel:
     @property
     def is_writing(self) -> bool:
         return self.attempt is not None and self.attempt.status == Attempt.Status.RUNNING
+
+    @property
+    def gone_ms(self) -> int:
+        """How long the last call has been out, for a page that sees its first token come."""
+        started = self.attempts[-1].started_at if self.attempts else self.now
+        return round((self.now - started).total_seconds() * 1000)
 
     # --- result ----------------------------------------------------------------------------------------------------
 

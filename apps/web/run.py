@@ -4,6 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages
+from django.db.models.functions import Left, Length
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import services
-from apps.runs.models import Run
+from apps.runs.models import Proposal, Run
 from apps.web.access import person, visible_run
 from apps.web.panel import NoSuchStep, StepPanel
 from apps.web.posted import key_of, reason_in
@@ -22,6 +23,8 @@ from apps.web.texts import shown
 from apps.web.trail import events_after, first_events
 from apps.web.trouble import trouble_of
 from apps.workers.models import Profile
+
+PLAN_CHARS = 20_000
 
 # --- the page and its parts ----------------------------------------------------------------------------------------
 
@@ -55,7 +58,7 @@ def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
     if has_edge:
         key, asked["tab"], asked["source"] = reader, "context", source
     try:
-        return StepPanel(run, key, asked) if key else None
+        return StepPanel(run, key, asked, now=timezone.now()) if key else None
     except NoSuchStep:
         return None
 
@@ -93,7 +96,8 @@ def overview(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_GET
 def step(request: HttpRequest, code: str, key: str) -> HttpResponse:
-    return render(request, "run/_step.html", {"panel": StepPanel(visible_run(request.user, code), key, request.GET)})
+    panel = StepPanel(visible_run(request.user, code), key, request.GET, now=timezone.now())
+    return render(request, "run/_step.html", {"panel": panel})
 
 
 def _head(standing: Standing) -> dict[str, Any]:
@@ -112,7 +116,13 @@ def _answer(request: HttpRequest, standing: Standing) -> dict[str, Any]:
 
 
 def _overview(request: HttpRequest, standing: Standing) -> dict[str, Any]:
-    return {"standing": standing, "plans": list(standing.run.proposals.defer("sent"))}
+    return {"standing": standing, "plans": _plans(standing.run)}
+
+
+def _plans(run: Run) -> list[Proposal]:
+    """What the conductor wrote, each text as far as it is shown: it may have millions of characters."""
+    beginning, chars = Left("raw", PLAN_CHARS), Length("raw")
+    return list(run.proposals.defer("sent", "raw").annotate(beginning=beginning, chars=chars))
 
 
 def _number(request: HttpRequest, name: str) -> int:

@@ -11,6 +11,7 @@ import { LiveSocket, socketUrl, type Line } from "./live/socket";
 import { isOver, type RunState } from "./live/state";
 import { Announcer, sentences } from "./page/announce";
 import { Clock } from "./page/clock";
+import { showFirstTokens } from "./page/firstToken";
 import { Follow } from "./page/follow";
 import { afterSettle, htmx } from "./page/htmx";
 import { showLine } from "./page/line";
@@ -73,6 +74,7 @@ function watch(host: HTMLElement): void {
     texts.find();
     markOutline(selected.get());
     panel.settle();
+    showFirstTokens(session.begunAt);
     if (isOver(session.state.status)) clock.stop();
     else clock.find();
   };
@@ -91,6 +93,7 @@ function watch(host: HTMLElement): void {
     onText: (stream) => {
       texts.grew(stream);
       tails.grew(stream);
+      showFirstTokens(session.begunAt);
     },
     onDraft: draw,
   });

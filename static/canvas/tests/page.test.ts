@@ -4,6 +4,7 @@ import { replay } from "../src/live/reduce";
 import { Streams } from "../src/live/streams";
 import { Announcer, sentences } from "../src/page/announce";
 import { Clock } from "../src/page/clock";
+import { showFirstTokens } from "../src/page/firstToken";
 import { describeLine } from "../src/page/line";
 import { staleParts, type Part } from "../src/page/parts";
 import { coalesced } from "../src/page/refresh";
@@ -151,6 +152,26 @@ describe("what is said aloud", () => {
     vi.advanceTimersByTime(1000);
     expect(at("#announce").textContent).toBe("One. Two. Three.");
     vi.useRealTimers();
+  });
+});
+
+describe("the time to the first token", () => {
+  test("is told as an estimate once the text is seen to begin, whenever the panel was fetched", () => {
+    let now = 5_000;
+    let begun: number | undefined;
+    const show = (): void => showFirstTokens((stream) => (stream === "a1" ? begun : undefined), () => now);
+    parse('<i data-first-token="a1" data-gone="300">–</i><b data-first-token="a2" data-gone="0">–</b>');
+    show();
+    expect(at("i").textContent).toBe("–");
+
+    begun = now += 310;
+    show();
+    expect(at("i").textContent).toBe("≈ 0.61 s");
+
+    now += 4_000;
+    parse('<i data-first-token="a1" data-gone="4610">–</i>'); // fetched again while it is written
+    show();
+    expect(at("i").textContent).toBe("≈ 0.61 s");
   });
 });
 

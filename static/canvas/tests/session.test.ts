@@ -47,6 +47,16 @@ describe("a session", () => {
     expect(asked).toEqual(["fill a1 0", "fill a1 0"]);
   });
 
+  test("knows when a text began that it saw begin, and of no other", () => {
+    const { it, later } = session();
+    later(300);
+    it.take({ t: "deltas", deltas: [["a1", 0, "One"], ["a2", 3, "half"]] });
+    it.take({ t: "text", stream: "a2", from: 0, text: "Onehalf" });
+    later(300);
+    it.take({ t: "deltas", deltas: [["a1", 0, "One"], ["a1", 3, " two"], ["a2", 7, "."]] });
+    expect([it.begunAt("a1"), it.begunAt("a2")]).toEqual([300, undefined]);
+  });
+
   test("fills the gap from the answer, and goes on", () => {
     const { it } = session();
     const grown: string[] = [];

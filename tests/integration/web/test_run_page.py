@@ -6,29 +6,22 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
+from apps.audit import log
 from apps.runs import services
 from apps.runs.models import Run
 from apps.web import standing
 from apps.workers.models import Conductor, Profile, Worker
 from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
+from tests.integration.web.given import finished
 
 HTML = '<script>alert(1)</script> "><img src=x onerror=alert(2)>'
 PARTS = ("", "head/", "outline/", "answer/", "panel/")
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return make_person("ada")
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def shown(client: Client, run: Run, part: str = "") -> str:
@@ -41,12 +34,6 @@ def shown(client: Client, run: Run, part: str = "") -> str:
 def words(html: str) -> str:
     """What is read, without the marks around it."""
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
-
-
-def finished(by: User) -> Run:
-    driving = Driving(make_run(by=by))
-    driving.plan(chain("Compute the growth", "Answer the task"), repairs=["smart quotes were read as plain ones"])
-    return driving.carry({"s1": "South: 53 %", "s2": "**South** grew most."})
 
 
 def test_a_queued_run_waits_for_a_driver_and_can_be_stopped(browser: Client, ada: User) -> None:
@@ -88,6 +75,40 @@ def test_a_running_run_streams_the_answer_once_its_last_step_writes(browser: Cli
     assert "data-elapsed=" in shown(browser, driving.run, "head/")
 
 
+def test_the_outline_and_the_canvas_tell_one_duration(browser: Client, ada: User) -> None:
+    """That of the worker's call, not of the time between two rows."""
+    driving = Driving(make_run(by=ada), pace=timedelta(seconds=7))
+    driving.plan(chain("Compute"))
+    driving.finish("s1", "53 %")
+
+    step = words(shown(browser, driving.run, "outline/"))
+    told = [event for event in log.read(driving.run.trail) if event.verb == "step.succeeded"]
+
+    assert told[0].data["duration_ms"] == 2300.0
+    assert "2.3 s · $0.0042" in step
+
+
+def test_the_outline_says_which_workers_are_simulated(browser: Client, ada: User) -> None:
+    outline = shown(browser, finished(ada), "outline/")
+
+    assert outline.count('title="Birch, simulated"') == 2
+    assert "Birch , simulated" in words(outline)
+
+
+def test_a_page_reads_no_more_of_a_plan_than_it_shows(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.misplan("é" * 1_000_000, problems=["No list."])
+
+    with CaptureQueriesContext(connection) as asked:
+        page = words(shown(browser, driving.run, "panel/"))
+
+    assert "The first 20,000 of 1,000,000 characters." in page
+    assert page.count("é") == 20_000
+    proposals = [query["sql"] for query in asked if 'FROM "runs_proposal"' in query["sql"]]
+    assert proposals
+    assert not any('"runs_proposal"."raw",' in sql.replace('LEFT("runs_proposal"."raw",', "") for sql in proposals)
+
+
 def test_a_held_run_asks_for_approval(browser: Client, ada: User) -> None:
     driving = Driving(make_run(by=ada))
     driving.plan(chain("Compute", "Answer"), hold=True)
@@ -110,7 +131,9 @@ def test_a_finished_run_shows_its_answer_formatted_or_as_it_is(browser: Client, 
 
 
 def test_the_head_says_what_was_spent_and_who_planned(browser: Client, ada: User) -> None:
-    head = words(shown(browser, finished(ada), "head/"))
+    run = finished(ada, repairs=["smart quotes were read as plain ones"])
+
+    head = words(shown(browser, run, "head/"))
 
     assert "Spent $0.0084" in head
     assert "Conductor Simulated conductor · 1.0 s · 1 repair" in head

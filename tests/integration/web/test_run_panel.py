@@ -9,21 +9,10 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.models import Attempt, Run
-from tests.factories import NOON, Driving, chain, failure, make_person, make_run
+from tests.factories import NOON, Driving, chain, failure, make_run
 
 HTML = '<script>alert(1)</script> "><img src=x onerror=alert(2)>'
 TABS = ("result", "prompt", "context", "attempts", "request")
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return make_person("ada")
-
-
-@pytest.fixture
-def browser(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
 
 
 @pytest.fixture
@@ -43,6 +32,14 @@ def panel(client: Client, run: Run, key: str, query: str = "") -> str:
 
 def words(html: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def test_a_running_call_is_told_how_long_it_has_been_out(browser: Client, driving: Driving) -> None:
+    attempt = driving.start("s1")
+
+    for tab in ("result", "attempts"):
+        shown = panel(browser, driving.run, "s1", f"tab={tab}")
+        assert re.search(rf'data-first-token="{attempt.stream}" data-gone="\d+">–<', shown)
 
 
 def test_a_result_tells_its_figures_what_was_read_and_what_was_not(browser: Client, driving: Driving) -> None:

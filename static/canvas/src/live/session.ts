@@ -23,6 +23,8 @@ export class Session {
   draft: Draft | null = null;
   readonly streams = new Streams();
   private readonly listeners: Listener[] = [];
+  /** When the first text of a stream was seen to come; of one that was found half written nobody knows. */
+  private readonly begun = new Map<string, number>();
   private readonly asked = new Map<string, number>();
   private missing: number | null = null;
 
@@ -40,7 +42,10 @@ export class Session {
       case "events":
         return this.takeEvents(frame.events);
       case "deltas":
-        for (const [stream, offset, text] of frame.deltas) this.takeText(stream, offset, text);
+        for (const [stream, offset, text] of frame.deltas) {
+          if (offset === 0 && this.streams.points(stream) === 0) this.begun.set(stream, this.now());
+          this.takeText(stream, offset, text);
+        }
         return;
       case "text":
         this.asked.delete(frame.stream);
@@ -49,6 +54,8 @@ export class Session {
         return this.setDraft({ proposal: frame.proposal, steps: frame.steps });
     }
   }
+
+  begunAt = (stream: string): number | undefined => this.begun.get(stream);
 
   private takeEvents(events: readonly RunEvent[]): void {
     const before = this.state;
