@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { GAP_Y, HEIGHT, isInView, revealing, WIDTH, type Node, type Places } from "../src/canvas/geometry";
+import { GAP_Y, HEIGHT, isInView, revealing, yielding, WIDTH, type Node, type Places } from "../src/canvas/geometry";
 import { layered } from "../src/canvas/layout";
 import { place } from "../src/canvas/place";
 
@@ -160,5 +160,19 @@ describe("bringing a card into view", () => {
   });
   test("shows the beginning of one that is larger than the window", () => {
     expect(revealing({ ...card, width: 900 }, { x: 30, y: 40, zoom: 1 }, size).x).toBe(20);
+  });
+});
+
+describe("a window that becomes lower", () => {
+  const graph = { x: 0, y: 0, width: 400, height: 200 };
+  const view = { x: 50, y: 200, zoom: 1 };
+  test("leaves the view alone while all is seen", () => {
+    expect(yielding(graph, view, { width: 500, height: 400 })).toBeNull();
+  });
+  test("moves it where there is room for all, at the same size", () => {
+    expect(yielding(graph, view, { width: 500, height: 300 })).toEqual({ x: 50, y: 92, zoom: 1 });
+  });
+  test("has it fitted anew where there is not", () => {
+    expect(yielding(graph, view, { width: 500, height: 180 })).toBe("fit");
   });
 });

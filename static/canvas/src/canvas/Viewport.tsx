@@ -2,13 +2,17 @@
  * What part of the graph is seen: the person's choice, or else all of it.
  *
  * Until somebody pans or zooms, the view changes only when something would lie outside it, so that a plan that
- * streams in does not jump about. Selecting never changes it.
+ * streams in does not jump about; where only the room for it became less, it changes as little as shows all. Selecting
+ * never changes it.
  */
 import { getViewportForBounds, Panel, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
-import { bounds, isInView, type Places } from "./geometry";
+import { bounds, isInView, yielding, type Places, type View } from "./geometry";
 
 const NARROWEST = 0.25;
+/** What is written below the graph grows line by line: the graph makes way once it has come to rest. */
+const REST_MS = 150;
+const FIT_MS = 260;
 /** Room for the buttons below. */
 const FOOT = 56;
 const SIDE = 20;
@@ -27,6 +31,7 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
   const height = useStore((state) => state.height);
   const store = useStoreApi();
   const isSet = useRef(false);
+  const fitted = useRef<{ places: Places; width: number } | null>(null);
 
   const fit = (duration: number): void => {
     const box = bounds(places.values());
@@ -43,9 +48,19 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
     if (box === null || width === 0 || isPersons.current) return;
     if (!isSet.current) fit(0);
     isSet.current = true;
-    const { transform } = store.getState();
-    const view = { x: transform[0], y: transform[1], zoom: transform[2] };
-    if (!isInView(box, view, { width, height: height - FOOT })) fit(calm(200));
+    const isSameGraph = fitted.current?.places === places && fitted.current.width === width;
+    fitted.current = { places, width };
+    if (!isSameGraph) {
+      if (!isInView(box, viewOf(store.getState().transform), { width, height: height - FOOT })) fit(calm(200));
+      return;
+    }
+    const timer = setTimeout(() => {
+      if (isPersons.current) return;
+      const to = yielding(box, viewOf(store.getState().transform), { width, height });
+      if (to === "fit") fit(calm(FIT_MS));
+      else if (to !== null) void flow.setViewport(to, { duration: calm(FIT_MS) });
+    }, REST_MS);
+    return () => clearTimeout(timer);
   }, [places, width, height, growing]);
 
   const zoom = (change: (options: { duration: number }) => Promise<boolean>): void => {
@@ -73,6 +88,8 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
     </Panel>
   );
 }
+
+const viewOf = ([x, y, zoom]: readonly [number, number, number]): View => ({ x, y, zoom });
 
 /** `ms`, or nothing for whoever asked for less motion. */
 export const calm = (ms: number): number => (matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : ms);

@@ -52,3 +52,10 @@ export function isInView(box: Box, view: View, size: Size): boolean {
     top + box.height * view.zoom <= size.height
   );
 }
+
+/** How `view` makes way when the window became `size`: not at all, by moving, or, where that is not enough, by a new fit. */
+export function yielding(box: Box, view: View, size: Size, margin = 8): View | "fit" | null {
+  if (isInView(box, view, size)) return null;
+  const isRoom = box.width * view.zoom + 2 * margin <= size.width && box.height * view.zoom + 2 * margin <= size.height;
+  return isRoom ? revealing(box, view, size, margin) : "fit";
+}
