@@ -185,7 +185,7 @@ def compose(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, user: User, draft: Draft, *, status: int = 200) -> HttpResponse:
     choices = choices_of(user)
     if draft.profile not in {choice.slug for choice in choices}:
-        draft.profile = choices[0].slug if choices else ""
+        draft.profile = next((choice.slug for choice in choices if choice.pool), "")
     context = {
         "draft": draft,
         "choices": choices,

@@ -7,6 +7,7 @@ import psycopg
 import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -42,7 +43,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def _said(ask: Callable[[], str]) -> str:
     try:
         return ask()
-    except (psycopg.Error, RedisError, OSError) as error:
+    except (psycopg.Error, DatabaseError, RedisError, OSError) as error:
         # The kind only: an error's own words may hold addresses, and this page asks nobody who they are.
         return f"missing: {type(error).__name__}"
 

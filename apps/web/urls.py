@@ -1,11 +1,23 @@
 """The addresses of the studio's pages and sockets."""
 
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponseRedirect
+from django.templatetags.static import static
 from django.urls import URLPattern, path
+from django.views.decorators.http import require_safe
 
 from apps.web import compose, health, runs_list, sign_in
 from apps.web import sockets as live
 from apps.web.edit import urls as edit_urls
 from apps.web.run import urls as run_urls
+
+
+@require_safe
+@login_not_required
+def favicon(request: HttpRequest) -> HttpResponseRedirect:
+    """Where browsers look for an icon when a page, such as raw JSON, names none."""
+    return HttpResponseRedirect(static("css/icon.svg"))
+
 
 urlpatterns: list[URLPattern] = [
     path("", compose.compose, name="compose"),
@@ -16,6 +28,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),
     path("sign-out/", sign_in.SignOut.as_view(), name="sign-out"),
     path("account/", sign_in.account, name="account"),
+    path("favicon.ico", favicon, name="favicon"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
 ]

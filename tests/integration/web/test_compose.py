@@ -191,7 +191,9 @@ def test_simulated_models_are_labelled(browser: Client, pool: Profile) -> None:
 def test_without_workers_it_says_what_to_do(browser: Client, ada: User, pool: Profile) -> None:
     Worker.objects.update(enabled=False)
 
-    assert "Ask an admin to add or enable one" in page(browser)
+    shown = page(browser)
+    assert "Ask an admin to add or enable one" in shown
+    assert re.search(r'id="cannot">There is nobody to do the work</span>\s*<button [^>]*disabled', shown)
     ada.is_staff = True
     ada.save()
     assert '<a href="/admin/workers/">' in page(browser)

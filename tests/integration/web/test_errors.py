@@ -111,3 +111,16 @@ def test_a_request_carries_a_name_of_its_own_or_the_one_it_came_with(db: None, c
     assert first["X-Request-ID"] != second["X-Request-ID"]
     assert given["X-Request-ID"] == "from-the-proxy-1"
     assert "<" not in odd["X-Request-ID"]
+
+
+@pytest.mark.parametrize("path", ["/sign-in/", "/nowhere", "/admin/login/"])
+def test_every_page_names_its_icon(client: Client, db: None, path: str) -> None:
+    page = client.get(path).content.decode()
+
+    assert page.count('<link rel="icon" type="image/svg+xml" href="/static/css/icon.svg">') == 1
+
+
+def test_who_looks_for_an_icon_without_a_page_is_led_to_it(client: Client) -> None:
+    response = client.get("/favicon.ico")
+
+    assert (response.status_code, response["Location"]) == (302, "/static/css/icon.svg")

@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import pytest
 from django.conf import LazySettings
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
 from apps.runs.models import Driver
+from apps.web import health
 
 
 @pytest.fixture
@@ -59,3 +61,17 @@ def test_readyz_misses_the_database(redis_url: str, client: Client, db: None, mo
     assert response.status_code == 503
     assert response.json()["database"] == "missing: OperationalError"
     assert response.json()["driver"].startswith("unknown")
+
+
+def test_readyz_bears_a_database_that_goes_between_two_questions(
+    redis_url: str, client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> bool:
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr(health, "is_driver_seen", gone)
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json()["driver"] == "missing: OperationalError"

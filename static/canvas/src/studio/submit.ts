@@ -9,7 +9,7 @@ export function startSubmit(): void {
     const form = (event.target as Element).closest<HTMLFormElement>("form[data-submit-keys]");
     if (form === null) return;
     event.preventDefault();
-    form.requestSubmit();
+    if (buttons(form).some((button) => !button.matches(":disabled"))) form.requestSubmit();
   });
 
   // In the capture phase and by a mark on the form: a disabled button would be left out of what is sent.
