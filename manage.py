@@ -12,6 +12,7 @@ WITHOUT_DATABASE = {
     "help",
     "version",
     "collectstatic",
+    "findstatic",
     "check",
     "diffsettings",
     "startapp",
@@ -30,10 +31,11 @@ def main() -> int:
 
         return up(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "studio.settings")
-    if command in WITHOUT_DATABASE or "--help" in sys.argv:
+    if command in WITHOUT_DATABASE or "--help" in sys.argv or sys.argv[2:] == ["-h"]:
         run()
         return 0
-    if not (os.environ.get("DATABASE_URL") or services() or command in MAY_GO_WITHOUT):
+    named = os.environ.get("DATABASE_URL") or (command in AS_OWNER and os.environ.get("DATABASE_OWNER_URL"))
+    if not (named or services() or command in MAY_GO_WITHOUT):
         print(f"No studio has run in {data_dir()}. Start one with `make run`, or set STUDIO_DATA.", file=sys.stderr)
         return 1
     try:

@@ -106,7 +106,7 @@ DATABASE_POOL = env.int("STUDIO_DATABASE_POOL", 16)
 
 def _database(url: str | None) -> dict[str, Any]:
     if not url:
-        return {"ENGINE": "django.db.backends.postgresql", "NAME": "studio", "HOST": "127.0.0.1"}
+        return {"ENGINE": "django.db.backends.dummy"}  # no studio has run here: what needs a database fails at once
     parsed: dict[str, Any] = dict(dj_database_url.parse(url))
     if parsed["ENGINE"] != "django.db.backends.postgresql":
         raise ImproperlyConfigured(

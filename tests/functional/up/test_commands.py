@@ -107,3 +107,30 @@ def test_a_database_in_the_environment_replaces_it(data: Path, postgres: Postgre
 
     assert done.returncode == 0, done.stderr
     assert SAID not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["sign_in_link", "migrate", "showmigrations"])
+def test_a_command_where_no_studio_ever_ran_says_so_at_once(tmp_path: Path, command: str) -> None:
+    began = time.monotonic()
+    done = manage(tmp_path / "nowhere", command)
+
+    assert time.monotonic() - began < 5
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f"No studio has run in {tmp_path / 'nowhere'}. Start one with `make run`, or set STUDIO_DATA."
+    ]
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["check"], ["makemigrations", "--check"], ["sign_in_link", "-h"], ["help"], ["shell", "-c", "print(1)"]]
+)
+def test_a_command_that_can_do_without_a_database_does_so_at_once(tmp_path: Path, command: list[str]) -> None:
+    began = time.monotonic()
+    done = manage(tmp_path, *command)
+
+    assert time.monotonic() - began < 15
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
