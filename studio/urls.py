@@ -2,8 +2,11 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 urlpatterns = [
+    # One page changes one's own password, and leaves an event; Django's other one would not.
+    path("admin/password_change/", RedirectView.as_view(pattern_name="account")),
     path("admin/", admin.site.urls),
     path("", include("apps.web.urls")),
 ]

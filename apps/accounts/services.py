@@ -77,6 +77,21 @@ def redeem_sign_in_link(*, token: str, now: datetime) -> User:
     return link.user
 
 
+@transaction.atomic
+def change_password(*, user: User, password: str, by: Actor, now: datetime) -> User:
+    """Give `user` another password, one that a form has found good enough."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    note_password_change(user=user, by=by, now=now)
+    return user
+
+
+def note_password_change(*, user: User, by: Actor, now: datetime) -> None:
+    """Say that a password was changed or taken away, in the transaction that did so."""
+    entry = Entry("password.changed", {"person": user.pk, "usable": user.has_usable_password()})
+    _leave(entry, person=user, by=by, at=now)
+
+
 def group_of_session(session_key: str) -> str:
     """The channel group of a session's sockets, to close them all when it is signed out.
 

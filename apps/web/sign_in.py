@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.models import Project
-from apps.accounts.services import SignInLinkSpent, group_of_session, redeem_sign_in_link
+from apps.accounts.services import SignInLinkSpent, change_password, group_of_session, redeem_sign_in_link
 from apps.runs.live import channel_layer
 from apps.web.access import person
 
@@ -62,7 +62,9 @@ def account(request: HttpRequest) -> HttpResponse:
     form = form_class(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         session_key = request.session.session_key
-        update_session_auth_hash(request, form.save())
+        password = form.cleaned_data["new_password1"]
+        user = change_password(user=user, password=password, by=user.actor, now=timezone.now())
+        update_session_auth_hash(request, user)
         tell_session(session_key, "session.renewed")  # its key is another now: its sockets must come again
         messages.success(request, "The password was changed. Wherever else you were signed in, you no longer are.")
         return redirect("account")
