@@ -5,6 +5,7 @@ All are global unless they name a project. What a run used is frozen on the run,
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,18 +25,23 @@ slug_rule = RegexValidator(
 )
 
 
+PER_MILLION = "USD per million tokens"
+HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+")  # a name, an IPv4 or an IPv6 address
+
+
 def check_base_url(url: str) -> None:
     """Refuse what is no address of an endpoint. A host may be a single word, as services in a private network are."""
     try:
         parts = urlsplit(url)
-        host = parts.hostname
+        host = parts.hostname or ""
+        sound = parts.port != 0 and url.isprintable() and " " not in url and "\\" not in url  # a bad port raises
     except ValueError:
-        host = None
-    if host is None or parts.scheme not in ("http", "https"):
+        host, sound = "", False
+    if not (sound and HOST.fullmatch(host) and parts.scheme in ("http", "https")):
         raise ValidationError("Give the endpoint's address, such as http://vllm:8000/v1.")
-    if parts.username or parts.password:
+    if "@" in parts.netloc:
         raise ValidationError("Leave names and passwords out of the address; keep a key as a credential.")
-    if parts.query or parts.fragment:
+    if "?" in url or "#" in url:
         raise ValidationError("The address ends with its path: leave out what follows “?” or “#”.")
 
 
@@ -81,23 +87,44 @@ class CalledModel(models.Model):
     name = models.CharField(max_length=100)
     provider = models.CharField(max_length=50, blank=True)
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
-    transport = models.CharField(max_length=10, choices=Transport, default=Transport.WIRE)
+    transport = models.CharField(
+        max_length=10,
+        choices=Transport,
+        default=Transport.WIRE,
+        help_text="OpenAI protocol: for vLLM, Ollama, OpenAI and others that speak it; litellm: for all others",
+    )
     base_url = models.CharField(
         max_length=500,
         blank=True,
         validators=[check_base_url],
-        help_text="of the OpenAI-compatible API, such as http://vllm:8000/v1",
+        help_text="up to /v1, such as http://vllm:8000/v1; with litellm mostly left empty",
     )
     model = models.CharField(max_length=300)
     credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True)
     params = models.JSONField(default=dict, blank=True, help_text="temperature, max_tokens, …, sent with every call")
     simulated = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
+    # Switched off by a start without the simulator, so that the next start with it switches it on again.
+    away = models.BooleanField(default=False, editable=False)
     # USD for a million tokens. Null is "unknown", which is never taken for 0; a model of one's own is marked free.
-    input_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    cached_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    output_price_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    free = models.BooleanField("self-hosted, free", default=False)
+    input_price_usd = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        help_text=f"{PER_MILLION}; empty: unknown, never nothing",
+    )
+    cached_price_usd = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text=f"{PER_MILLION}; empty: as any other input"
+    )
+    output_price_usd = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        help_text=f"{PER_MILLION}; empty: unknown, never nothing",
+    )
+    free = models.BooleanField("self-hosted, free", default=False, help_text="costs nothing, whatever the prices say")
     connect_timeout_s = models.FloatField(default=10)
     first_token_timeout_s = models.FloatField(default=120)
     between_tokens_timeout_s = models.FloatField(default=60)
@@ -179,19 +206,31 @@ class Conductor(CalledModel):
 class Profile(models.Model):
     """Planner, pool and limits under a name."""
 
+    class Planner(models.TextChoices):
+        """The planners of `apps.conductor`, kept equal to them by a test: this app lies beneath that one."""
+
+        CONDUCTOR = "conductor", "conductor: a model writes the workflow"
+        DIRECT = "direct", "direct: one worker answers the task"
+
     slug = models.CharField(max_length=63, unique=True, validators=[slug_rule])
     name = models.CharField(max_length=100)
     description = models.CharField(max_length=200, blank=True)
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
-    planner = models.CharField(max_length=40, default="conductor")
+    planner = models.CharField(max_length=40, choices=Planner, default=Planner.CONDUCTOR)
     conductor = models.ForeignKey(Conductor, models.PROTECT, null=True, blank=True)
-    workers = models.ManyToManyField(Worker, blank=True, help_text="none chosen: every enabled worker")
+    workers = models.ManyToManyField(
+        Worker,
+        blank=True,
+        help_text="none chosen: every enabled worker. With the planner “direct” the first by its short name answers: "
+        "choose one, and a worker added later does not take its place.",
+    )
     max_steps = models.PositiveSmallIntegerField(default=5)
     tries = models.PositiveSmallIntegerField(default=3, help_text="calls of one worker for one step, at most")
     review = models.BooleanField("review before running", default=False)
     enabled = models.BooleanField(default=True)
+    away = models.BooleanField(default=False, editable=False)  # as a worker is
     version = models.PositiveIntegerField(default=1, editable=False)
-    position = models.PositiveSmallIntegerField(default=0)
+    position = models.PositiveSmallIntegerField(default=0, help_text="the lowest is offered first")
 
     objects = Scoped.as_manager()
 

@@ -1,18 +1,24 @@
 """What the rest of the studio asks of the pool: frozen workers opened for a call, and the models a fresh studio has."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
+from apps.accounts.changes import changed
 from apps.audit import log
 from apps.audit.log import Actor, Entry
 from apps.core.errors import Unavailable
 from apps.workers import vault
-from apps.workers.calls import Endpoint, Price, Timeouts
+from apps.workers.calls import Endpoint, Price, Timeouts, tidy
 from apps.workers.models import Conductor, Credential, Profile, Worker
+
+TRAIL = "pool"
+USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 class KeyMissing(Unavailable):
@@ -56,7 +62,16 @@ def _key(frozen: Mapping[str, Any]) -> str:
         raise KeyMissing(
             f"the key of {frozen['name']} was deleted; choose another one in the admin pages and run again"
         )
-    return vault.unseal(credential.sealed)
+    key = vault.unseal(credential.sealed)
+    _note_use(credential)
+    return key
+
+
+def _note_use(credential: Credential) -> None:
+    """Keep when a driver last opened the key, to the minute: not every call of a busy run is worth a write."""
+    now = timezone.now()
+    if credential.last_used_at is None or now - credential.last_used_at > USE_NOTED_EVERY:
+        Credential.objects.filter(pk=credential.pk).update(last_used_at=now)
 
 
 def _decimal(value: str | None) -> Decimal | None:
@@ -77,7 +92,8 @@ SIMULATED = (
 def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
     """Offer the simulator's workers and its conductor at `url`, and the profiles a fresh studio starts with.
 
-    Only what is missing is made: what an admin changed or disabled stays as it is. A new address is followed.
+    Only what is missing is made, and only what a start without the simulator switched off is switched on again: what an
+    admin changed or disabled stays as it is. A new address is followed.
     """
     common = {"base_url": url, "provider": "simulator", "simulated": True}
     made: list[Entry] = []
@@ -101,11 +117,47 @@ def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
     )
     if new:
         made.append(Entry("conductor.added", {"conductor": conductor.slug}))
-    for kind in (Worker, Conductor):
-        kind.objects.filter(simulated=True).exclude(base_url=url).update(base_url=url)
+    made += _move("worker", Worker.objects.filter(simulated=True), to=url)
+    made += _move("conductor", Conductor.objects.filter(simulated=True), to=url)
     made += _ensure_profiles(conductor)
-    if made:
-        log.append("pool", made, by=by, at=now, subject="pool", project="")
+    for noun, rows in (("worker", Worker.objects), ("conductor", Conductor.objects), ("profile", Profile.objects)):
+        made += _switch(noun, rows.filter(away=True, enabled=False), on=True)
+    log.append(TRAIL, made, by=by, at=now, subject="pool", project="")
+
+
+@transaction.atomic
+def dismiss_simulated(*, by: Actor, now: datetime) -> None:
+    """Switch off what only the simulator could answer for, at a start without it, and remember what that was."""
+    conducted = Q(planner=Profile.Planner.CONDUCTOR, conductor__simulated=True)
+    with_others = Profile.objects.filter(workers__simulated=False).values("pk")
+    pooled = Q(workers__simulated=True) & ~Q(pk__in=with_others)
+    lost = Profile.objects.filter(conducted | pooled).values("pk")
+    left = [
+        *_switch("worker", Worker.objects.filter(simulated=True, enabled=True), on=False),
+        *_switch("conductor", Conductor.objects.filter(simulated=True, enabled=True), on=False),
+        *_switch("profile", Profile.objects.filter(pk__in=lost, enabled=True), on=False),
+    ]
+    log.append(TRAIL, left, by=by, at=now, subject="pool", project="")
+
+
+def _move(noun: str, rows: QuerySet[Any], *, to: str) -> list[Entry]:
+    entries = []
+    for row in rows.exclude(base_url=to).select_for_update():
+        before, after = {"base_url": tidy(row.base_url)}, {"base_url": to}
+        row.base_url = to
+        row.save(update_fields=["base_url"])
+        entries.append(changed(noun, {noun: row.slug}, fields=["base_url"], before=before, after=after))
+    return entries
+
+
+def _switch(noun: str, rows: QuerySet[Any], *, on: bool) -> list[Entry]:
+    entries = []
+    for row in rows.select_for_update():
+        row.enabled, row.away = on, not on
+        row.save(update_fields=["enabled", "away"])
+        before, after = {"enabled": not on}, {"enabled": on}
+        entries.append(changed(noun, {noun: row.slug}, fields=["enabled"], before=before, after=after))
+    return entries
 
 
 def _ensure_profiles(conductor: Conductor) -> list[Entry]:

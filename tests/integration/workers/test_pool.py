@@ -40,14 +40,18 @@ def test_what_an_admin_changed_is_left_alone_and_a_new_address_is_followed(admin
     assert (delta.enabled, delta.name, delta.base_url) == (False, "Mine", "http://127.0.0.1:2/v1")
 
 
-@pytest.mark.parametrize("url", ["http://vllm:8000/v1", "https://api.example.com/v1", "http://127.0.0.1:11434/v1"])
+@pytest.mark.parametrize("url", ["http://vllm:8000/v1", "https://api.example.com/v1", "http://[::1]:8000/v1"])
 def test_an_address_may_have_a_single_word_as_host(url: str) -> None:
     check_base_url(url)
 
 
 @pytest.mark.parametrize(
     "url",
-    ["vllm:8000", "ftp://host/v1", "http://", "http://me:secret@host/v1", "http://host/v1?key=1", "http://[::1/v1"],
+    [
+        *("vllm:8000", "ftp://host/v1", "http://", "http://:80/v1", "http://ho st/v1", "http://host\\@other/v1"),
+        *("http://me:secret@host/v1", "http://@host/v1", "http://host/v1?key=1", "http://host/v1?", "http://host/#v1"),
+        *("http://[::1/v1", "http://host:99999/v1", "http://host:port/v1", "http://host/\u202ev1", "http://h<b>/v1"),
+    ],
 )
 def test_what_is_no_address_is_refused_in_words(url: str) -> None:
     with pytest.raises(ValidationError):

@@ -11,6 +11,7 @@ from apps.conductor.planners import PLANNERS, Brief, Proposal, UnknownPlanner, p
 from apps.conductor.prompt import PoolEntry
 from apps.core.errors import Invalid
 from apps.workers.calls import CallFailed, Completion, Usage
+from apps.workers.models import Profile
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Step, Workflow
 
@@ -325,3 +326,7 @@ def test_planners_are_known_by_name() -> None:
 
 def test_a_proposal_without_problems_has_nothing_to_say() -> None:
     assert Proposal(workflow=SAVED).error == ""
+
+
+def test_a_profile_offers_every_planner_but_the_one_for_given_workflows() -> None:
+    assert set(Profile.Planner.values) == set(PLANNERS) - {"saved"}
