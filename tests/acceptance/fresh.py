@@ -112,7 +112,10 @@ class FreshStudio:
     def process(self, kind: str) -> psutil.Process:
         """The supervisor's child of a kind: web, driver, beat, simulator, redis or postgres."""
         for child in self.supervisor.children():
-            line = " ".join(child.cmdline())
+            try:
+                line = " ".join(child.cmdline())
+            except psutil.Error:  # it has just died
+                continue
             named = next((name for name, word in WORDS.items() if word in line), None)
             if (named or ("postgres" if "postgres" in line else None)) == kind:
                 return child

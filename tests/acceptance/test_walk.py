@@ -223,6 +223,30 @@ def test_an_access_edge_is_edited_on_the_graph_and_only_what_changed_runs_again(
     expect(page.locator("#head")).to_contain_text(child)
 
 
+def test_markup_in_a_task_is_shown_as_text_and_never_run(
+    studio: FreshStudio, context: BrowserContext, page: Page
+) -> None:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    script = "<script>window.pwned=1</script><img src=x onerror=window.pwned=1> [x](javascript:window.pwned=1)"
+    code = submit(page, studio, f"Rewrite {script} for a customer, without blame and with the next step first.")
+    wait_for_end(page)
+    shown = read_run(context, studio.url, code)
+    last = list(shown.steps)[-1]
+
+    for path in ("", f"?step={last}", f"?step={last}&tab=prompt", f"?step={last}&tab=request", "edit/", "?view=events"):
+        page.goto(f"{studio.url}/runs/{code}/{path}")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("() => window.pwned") is None
+    page.goto(f"{studio.url}/runs/")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.locator("main")).to_contain_text("<script>window.pwned=1</script>")
+    assert page.evaluate("() => window.pwned") is None
+    assert said == [], "no page breaks its own security policy"
+
+
 def test_pressing_twice_makes_one_run(studio: FreshStudio, page: Page) -> None:
     page.goto(studio.url)
     page.locator("textarea[name=task]").fill("What is the capital of France? Answer with the city's name.")
