@@ -109,9 +109,19 @@ def _balanced(expression: str) -> str:
     return expression
 
 
+def _goes_on(expression: str, text: str) -> bool:
+    """Whether another sum is asked for right after `expression`: "2 + 3 and 4 * 5"."""
+    rest = text.translate(_SIGNS).partition(expression)[2]
+    more = re.match(r"\s*(?:,|;|and|,\s*and)\s+(?=[\d(-])", rest)
+    match = _EXPRESSION.match(rest, more.end()) if more else None
+    return bool(match and re.search(r"[\d)]\s*[-+*/%^]\s*[\d(]", match[0]))
+
+
 def solve(text: str) -> Problem | None:
     expression = find_expression(text)
     share = _PERCENT_OF.search(text)
+    if len(set(_PERCENT_OF.findall(text))) > 1 or (expression and _goes_on(expression, text)):
+        return None
     if expression is None and share and re.search(r"what is|comput|calculat|how much is", text, re.I):
         expression = f"{share[1]} / 100 * {share[2].replace(',', '')}"
     if expression is None:

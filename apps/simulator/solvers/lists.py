@@ -62,9 +62,17 @@ def solve(text: str) -> Problem | None:
     rest = text[: given.start()] + " " + text[given.end() :]
     changes = sorted([*_filters(rest), *_transforms(rest)], key=lambda change: change[0])
     reducer = next(((match, *word) for cue, word in _REDUCERS.items() if (match := re.search(cue, rest, re.I))), None)
-    if (not changes and reducer is None) or len(rest) > LONGEST:
+    if (not changes and reducer is None) or len(rest) > LONGEST or _wants_several(rest):
         return None
     return _carried_out(values, changes, reducer, text)
+
+
+def _wants_several(text: str) -> bool:
+    """Whether several figures are wanted of one list: "the mean and the median"."""
+    cues = "|".join(_REDUCERS)
+    return bool(
+        re.search(rf"(?:{cues})\s*(?:,|and|,\s*and|as well as)\s+(?:the\s+|their\s+|its\s+)?(?:{cues})", text, re.I)
+    )
 
 
 Named = tuple[int, str, Change]

@@ -41,6 +41,8 @@ def solve(text: str) -> Problem | None:
     question = rest.rpartition(".")[2] if "?" in rest.rpartition(".")[2] else rest
     if len(bills) >= 2 and re.search(r"\bmore\b|\bless\b|\bmost\b|\bleast\b|difference", question, re.I):
         return _comparison(bills, question)
+    if len(bills) > 1 and re.search(r"\b(?:each|every|respectively)\b[^.]*\?", question, re.I):
+        return None
     if bills and re.search(r"\b(?:together|total|altogether|in all|pay|cost)\b", question, re.I):
         return _sum(bills)
     return None

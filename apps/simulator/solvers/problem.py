@@ -36,6 +36,7 @@ class Problem:
     combine: str = ""
     fence: str = ""
     is_easy: bool = False
+    asks: int = 1  # the questions that the answer answers
 
 
 WORDS = [

@@ -12,9 +12,11 @@ from apps.simulator.solvers.problem import Part, Problem, number_of, places_aske
 _MOST = re.compile(r"\b(?:most|highest|largest|greatest|biggest|maximum|max|best|top)\b", re.I)
 _LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|min|worst|fewest)\b", re.I)
 _GROWTH = re.compile(r"\b(?:grew|grow|grown|growth|increased?|change[sd]?|rose|fell|shr[aiu]nk|dropped)\b", re.I)
-_PER_CENT = re.compile(r"per ?cent|percent|%", re.I)
+_PER_CENT = re.compile(r"per ?cent|percent|%|\bpoints?\b", re.I)  # what differs by points is in per cent
 _MEAN = re.compile(r"\b(?:average|mean)\b", re.I)
 _SUM = re.compile(r"\b(?:total|sum|altogether|overall|add)\b", re.I)
+_GAP = re.compile(r"\b(?:differ\w*|apart|gap|between them)\b", re.I)
+_BEYOND = re.compile(r"\b(?:rank\w*|second|next|runner-up|than|ahead)\b", re.I)  # what is not computed here
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Measure:
 def solve(text: str) -> Problem | None:
     table = read(text)
     if table is None:
+        return None
+    if _BEYOND.search(table.question) or (_MEAN.search(table.question) and _SUM.search(table.question)):
         return None
     return _about_rows(table) or _about_column(table)
 
@@ -95,7 +99,9 @@ def _about_rows(table: Table) -> Problem | None:
     if len(rows) == 1:
         return _one_row(table, rows[0], measure)
     least, most = _LEAST.search(table.question), _MOST.search(table.question)
-    if not (least or most):
+    if least and most:
+        return _both_extremes(table, measure)
+    if not (least or most) or _GAP.search(table.question):
         return None
     return _extreme(table, measure, word="least" if least else "most")
 
@@ -218,6 +224,39 @@ def _extreme(table: Table, measure: Measure, *, word: str) -> Problem:
         parts=parts,
         combine=f"Compare the results given for {', '.join(table.rows)} and name the {kind} with the {extreme} "
         f"{measure.words.removeprefix('the ').replace(' of {}', '')}, and its value.",
+    )
+
+
+def _both_extremes(table: Table, measure: Measure) -> Problem:
+    """Which row has most and which least, and how far they are apart where that is asked."""
+    values = {name: measure.of(row) for name, row in table.rows.items()}
+    ordered = sorted(values, key=lambda name: values[name], reverse=True)
+    parts = tuple(_part(table, name, measure) for name in table.rows)
+    answers = {part.cue: part.answer for part in parts}
+    kind = table.heading.lower() or "row"
+    each = measure.words.format(f"each {kind}")
+    wants_gap = bool(_GAP.search(table.question))
+
+    def told(most: str, least: str) -> str:
+        gap = _shown(values[most] - values[least], table.question)
+        difference = f"; difference: {gap}{' points' if measure.unit else ''}" if wants_gap else ""
+        return f"most: {most}, {answers[most]}; least: {least}, {answers[least]}{difference}"
+
+    names = f"the {kind} with the largest, the one with the smallest{', and their difference' if wants_gap else ''}"
+    return Problem(
+        family="table",
+        ask=f"Compute {each} and name {names}, with both values.",
+        method=f"Write down the formula for {each} and the cells it takes, for {', '.join(table.rows)}.",
+        check=f"Check {each} against the table, and name {names}, with both values.",
+        answer=told(ordered[0], ordered[-1]),
+        working=(
+            *(line for part in parts for line in part.working),
+            f"The largest is {ordered[0]}, the smallest {ordered[-1]}.",
+        ),
+        wrong=tuple(dict.fromkeys((told(ordered[-1], ordered[0]), told(ordered[0], ordered[-2])))),
+        parts=parts,
+        combine=f"Compare the results given for {', '.join(table.rows)} and name {names}, with both values.",
+        asks=2,
     )
 
 

@@ -50,6 +50,13 @@ SAMPLES = {
 COUNTDOWN = "Using each of 3, 7, 25, 50 at most once and the operations + - * /, reach 372. Give one expression."
 
 VARIANTS = {
+    TABLE + "Which region grew most, which least, and by how many points do they differ? One decimal place.": (
+        "most: South, 53.1 %; least: East, -5.7 %; difference: 58.8 points"
+    ),
+    TABLE + "Which region grew most and least from Q1 to Q4?": "most: South, 52; least: East, -12",
+    SHOP + "Which product had the highest and which the lowest total? By how much do they differ?": (
+        "most: Coffee, 300; least: Cocoa, 65; difference: 235"
+    ),
     "What is the capital of New Zealand?": "Wellington",
     "Name the capital city of the United Kingdom.": "London",
     "A bakery bakes 24 trays an hour, each with 6 rows of 8 rolls. How many rolls in an eight-hour shift?": "9216",
@@ -121,6 +128,32 @@ OPEN_ENDED = (
     "transport, where to "
     "sleep, and a cost table that adds up.",
     "Compare PostgreSQL and MariaDB for a shop with 33 users: operations, concurrency, backup, cost. Recommend one.",
+)
+
+# A solver knows the answer to one half of each. That is no answer.
+TWO_THINGS = (
+    TABLE + "Which region grew most from Q1 to Q4, and why?",
+    TABLE + "Which region grew most from Q1 to Q2, and which from Q3 to Q4?",
+    TABLE + "Which region had the highest total, and what is the total of Q1?",
+    TABLE + "Which region grew most from Q1 to Q4 in per cent, and by how many points more than the next?",
+    SHOP + "What is the total of Feb and the mean of Feb?",
+    SHOP + "Rank the products by growth from Jan to Mar, and name the one that grew most.",
+    "Compute 2 + 3 and 4 * 5.",
+    "What is 2 + 3? What is 4 * 5?",
+    "What is 15 % of 240, and 20 % of 50?",
+    "What is the capital of Japan and of France?",
+    "What is the capital of Japan? And of France?",
+    "What is the capital of Japan, and how many people live there?",
+    "Reverse the string 'stressed' and count its vowels.",
+    "How many vowels are in 'orchestra', and how many consonants?",
+    "What day of the week is 14 July 2025, and how many days are left in that year?",
+    "Convert 2.5 hours to minutes and to seconds.",
+    PRICES + "Family A: 2 adults, 3 children. Family B: 1 adult, 2 students, 2 children. Who pays more, how much more, "
+    "and what do they pay together?",
+    PRICES + "Family A: 2 adults, 3 children. Family B: 1 adult, 2 students, 2 children. What does each family pay?",
+    PETS + "Who owns the dog, and who owns the cat?",
+    "From 3, 9, 12, 17, 20 keep the even numbers, and give their sum and their product.",
+    CAR_PARK + " And what would they cost at 900 EUR each?",
 )
 
 NO_PUZZLES = (

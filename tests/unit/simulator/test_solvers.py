@@ -10,7 +10,7 @@ from apps.simulator.solvers.countdown import search, verdict
 from apps.simulator.solvers.dates import find_dates
 from apps.simulator.solvers.extraction import as_number
 
-from .tasks import COUNTDOWN, EVERY_TASK, NO_PUZZLES, SAMPLES, VARIANTS
+from .tasks import COUNTDOWN, EVERY_TASK, NO_PUZZLES, SAMPLES, TWO_THINGS, VARIANTS
 
 
 @pytest.mark.parametrize(("task", "answer"), SAMPLES.items())
@@ -27,6 +27,11 @@ def test_a_task_of_the_same_kind_with_other_numbers_is_solved_too(task, answer):
 
     assert problem is not None
     assert problem.answer == answer
+
+
+@pytest.mark.parametrize("task", TWO_THINGS)
+def test_half_of_what_is_asked_is_not_taken_for_all_of_it(task):
+    assert solve(task) is None
 
 
 @pytest.mark.parametrize("task", NO_PUZZLES)
