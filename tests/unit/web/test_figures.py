@@ -30,7 +30,15 @@ def test_unknown_prices_and_estimates_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ms", "text"), [(0, "0.00 s"), (610, "0.61 s"), (14_290, "14.2 s"), (1_199.96, "1.2 s"), (59_990, "59.9 s"), (125_000, "2 min 05 s")]
+    ("ms", "text"),
+    [
+        (0, "0.00 s"),
+        (610, "0.61 s"),
+        (14_290, "14.2 s"),
+        (1_199.96, "1.2 s"),
+        (59_990, "59.9 s"),
+        (125_000, "2 min 05 s"),
+    ],
 )
 def test_times_are_written_as_the_canvas_writes_them(ms: float, text: str) -> None:
     assert figures.seconds(ms) == text
