@@ -194,8 +194,8 @@ def test_a_fork_names_its_parent_however_many_others_there_are(
 
     head = words(shown(browser, parent, "head/"))
 
-    assert f"forked as {forks[3].code} , {forks[2].code} " in head
-    assert f"fork of run {parent.code}" in words(shown(browser, forks[3], "head/"))
+    assert f"Forked as {forks[3].code} , {forks[2].code} " in head
+    assert f"Fork of run {parent.code}" in words(shown(browser, forks[3], "head/"))
 
 
 def test_an_estimate_is_marked(browser: Client, ada: User) -> None:
@@ -281,10 +281,10 @@ def test_a_fork_shows_what_it_reused_and_both_runs_link_to_each_other(browser: C
     driving.reuse("s1")
 
     head, outline = shown(browser, child, "head/"), words(shown(browser, child, "outline/"))
-    assert f'fork of <a class="link" href="/runs/{parent.code}/">' in head
+    assert f'<dt>Fork of</dt> <dd><a class="link" href="/runs/{parent.code}/">' in head
     assert "Spent nothing yet · reused what once cost $0.0042" in words(head)
     assert "once $0.0042" in outline
-    assert f'forked as <a class="link" href="/runs/{child.code}/">' in shown(browser, parent, "head/")
+    assert f'<dt>Forked as</dt> <dd><a class="link" href="/runs/{child.code}/">' in shown(browser, parent, "head/")
 
 
 def test_the_buttons_are_sent_again_only_when_others_are_needed(browser: Client, ada: User) -> None:
