@@ -167,12 +167,13 @@ def test_a_stopped_run_cuts_its_calls_and_is_never_shown_as_succeeded(
 ) -> None:
     before = len(studio.asked())
     code = submit(page, studio, LONG.format(36))
-    wait_for_middle(page)
+    # As soon as a worker writes: its reply takes seconds, so there is a call to cut.
+    expect(page.locator("#outline .dot[data-state=running]").first).to_be_visible(timeout=60_000)
 
     page.get_by_role("button", name="Stop").click()
 
     began = time.monotonic()
-    cut = studio.wait_for(
+    studio.wait_for(
         lambda: [row for row in studio.asked(before) if row["outcome"] == "cut by client"], within_s=5, what="cut call"
     )
     assert time.monotonic() - began < 2
@@ -185,6 +186,7 @@ def test_a_stopped_run_cuts_its_calls_and_is_never_shown_as_succeeded(
     assert len(studio.asked()) == asked, "no model was called after the stop"
     shown = read_run(context, studio.url, code)
     cut_steps = [step for step in shown.steps.values() if step.state == "cancelled" and step.sent]
+    cut = [row for row in studio.asked(before) if row["outcome"] == "cut by client"]
     assert {str(step.sent) for step in cut_steps} == {str(row["messages"]) for row in cut}
 
 
