@@ -1,4 +1,4 @@
-"""Forms whose body is no UTF-8: Django would read them with signs in the wrong places, and nobody would be told."""
+"""Refuses forms whose body is no UTF-8: Django would read wrong letters, and nobody would be told."""
 
 from collections.abc import Callable
 from urllib.parse import unquote_to_bytes

@@ -75,7 +75,7 @@ class Choice:
 
 
 @dataclass
-class Draft:
+class TaskForm:
     """The form as it was filled in, and what is wrong with it, by field."""
 
     task: str = ""
@@ -86,7 +86,7 @@ class Draft:
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, posted: Mapping[str, str]) -> "Draft":
+    def of(cls, posted: Mapping[str, str]) -> "TaskForm":
         return cls(
             task=posted.get("task", ""),
             profile=posted.get("profile", ""),
@@ -135,31 +135,31 @@ def _look(worker: Worker) -> Look:
     return Look(worker.slug, worker.name, worker.letter, worker.colour, worker.simulated)
 
 
-def check(draft: Draft) -> None:
+def check(form: TaskForm) -> None:
     """Note what is wrong with every field, so that nobody corrects one to hear of the next."""
-    for checked in (partial(clean_task, draft.task), draft.checked_max_steps):
+    for checked in (partial(clean_task, form.task), form.checked_max_steps):
         try:
             checked()
         except Invalid as refusal:
-            draft.refuse(refusal)
+            form.refuse(refusal)
 
 
-def submit(draft: Draft, *, by: User) -> Run:
-    """Hand the draft in.
+def submit(form: TaskForm, *, by: User) -> Run:
+    """Hand the task in.
 
     :raises Invalid: with the field that is at fault. :raises Denied: to whom no project belongs.
     """
-    profile = Profile.objects.visible_to(by).enabled().filter(slug=draft.profile.replace("\0", "")).first()
+    profile = Profile.objects.visible_to(by).enabled().filter(slug=form.profile.replace("\0", "")).first()
     if profile is None:
         raise Invalid("There is no such profile any more. Choose another one.", field="profile")
     return submit_run(
-        task=draft.task,
+        task=form.task,
         profile=profile,
         by=by,
         now=timezone.now(),
-        max_steps=draft.checked_max_steps(),
-        review=True if draft.review else None,  # unticked, the profile decides
-        submit_key=draft.key,
+        max_steps=form.checked_max_steps(),
+        review=True if form.review else None,  # unticked, the profile decides
+        submit_key=form.key,
     )
 
 
@@ -168,26 +168,26 @@ def compose(request: HttpRequest) -> HttpResponse:
     """The page one starts from. For htmx, the recent runs on it."""
     user = person(request)
     if request.method == "POST":
-        draft = Draft.of(request.POST)
-        check(draft)
+        form = TaskForm.of(request.POST)
+        check(form)
         try:
-            if not draft.errors:
-                return redirect(f"/runs/{submit(draft, by=user).code}/")
+            if not form.errors:
+                return redirect(f"/runs/{submit(form, by=user).code}/")
         except Invalid as refusal:
-            draft.refuse(refusal)
-        return _page(request, user, draft, status=422)
+            form.refuse(refusal)
+        return _page(request, user, form, status=422)
     if wants_part(request):
         return _recent(request, user)
     _, example = EXAMPLES.get(request.GET.get("example", ""), ("", ""))
-    return _page(request, user, Draft(task=example))
+    return _page(request, user, TaskForm(task=example))
 
 
-def _page(request: HttpRequest, user: User, draft: Draft, *, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200) -> HttpResponse:
     choices = choices_of(user)
-    if draft.profile not in {choice.slug for choice in choices}:
-        draft.profile = next((choice.slug for choice in choices if choice.pool), "")
+    if form.profile not in {choice.slug for choice in choices}:
+        form.profile = next((choice.slug for choice in choices if choice.pool), "")
     context = {
-        "draft": draft,
+        "form": form,
         "choices": choices,
         "as_cards": len(choices) <= CARDS,
         "can_run": any(choice.pool for choice in choices),

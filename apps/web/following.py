@@ -1,4 +1,4 @@
-"""What a viewer of a run is told, as plain data: events after a place, and texts that are being written.
+"""Reads what a socket tells of a run, as plain data: events after a place, and texts that are being written.
 
 Events come from the table, a text from Redis while it is being written and from its row once it was.
 """

@@ -1,4 +1,4 @@
-"""A viewer's place in the groups of the channel layer, taken again and again until Redis gives it.
+"""Listens for a socket to what is new: its place in the channel layer's groups, taken again until Redis gives it.
 
 Channels takes it for a consumer before anything else, and a page opened while Redis is away would get no socket at all.
 It also asks a thread at every message whether database connections are old, which at thirty frames a second and viewer

@@ -1,4 +1,4 @@
-"""A draft as the edit page shows it: each step with its fate and its faults, and what running it would do."""
+"""Judges a draft for the edit page: each step with its fate and its faults, and what running it would do."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""What every form that starts or ends a run brings along: the key under which it is one run, and a person's reason."""
+"""Reads what forms that start or end a run bring along: the key that makes it one run, and a person's reason."""
 
 import hashlib
 

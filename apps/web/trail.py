@@ -1,4 +1,4 @@
-"""A run's trail in its page: as facts for the canvas, and as a list to read."""
+"""Tells a run's trail in its page: as facts for the canvas, and as a list of events to read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
