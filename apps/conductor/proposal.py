@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from apps.workers.calls import Completion, Usage
 from apps.workflows import graph
@@ -24,6 +24,12 @@ class Brief:
     max_steps: int
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
+    rounds: int = 1
+    """How many times a conductor may plan: after the first it sees its workflow and the answer, and may change it."""
+    learnt: Mapping[str, Any] | None = None
+    """What a planner that learns has learnt, as it was kept."""
+    embedding: tuple[float, ...] | None = None
+    """The task's vector, where what was learnt was learnt on an embedding worker's vectors."""
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -35,6 +41,7 @@ class Proposal:
     """What came of planning: the workflow, or the problems that forbid it.
 
     With a workflow `problems` holds warnings at most. Cost, usage and times are those of the one call it came from.
+    `verdict` is that of a later round: the workflow before it is "kept" (then there is none here) or "changed".
     """
 
     raw: str = ""
@@ -46,10 +53,11 @@ class Proposal:
     cost_usd: Decimal | None = None
     duration_ms: float | None = None
     ttft_ms: float | None = None
+    verdict: Literal["", "kept", "changed"] = ""
 
     @property
     def is_valid(self) -> bool:
-        return self.workflow is not None
+        return self.workflow is not None or self.verdict == "kept"
 
     @property
     def error(self) -> str:
@@ -90,6 +98,32 @@ class Planner(Protocol):
 
     async def plan(self, brief: Brief, *, ask: Ask, watch: Watch) -> Proposal:
         """A proposal for `brief`; without a workflow when none came of it."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What has come of a workflow that was carried out: for a planner that goes on from there.
+
+    `results` are those of the steps that answered, by key. `answer` is what the workflow's sink took; empty where
+    nothing was said. `asked` counts the planner's calls of a conductor so far, over all drivers of the run.
+    """
+
+    workflow: Workflow
+    results: Mapping[str, str]
+    answer: str
+    asked: int = 0
+
+
+@runtime_checkable
+class Extending(Protocol):
+    """A planner that looks at what came of its workflow, and may go on: by rounds, or turn by turn."""
+
+    async def extend(self, brief: Brief, progress: Progress, *, ask: Ask, watch: Watch) -> Proposal | None:
+        """The workflow with further steps behind those it has, which stay as they are.
+
+        None where there is nothing to add and nobody had to be asked; a proposal with the verdict "kept" where a model
+        was asked and wants nothing more. Everything it goes by is in `progress`: another driver may have begun the run.
+        """
 
 
 def propose(workflow: Workflow, brief: Brief) -> Proposal:

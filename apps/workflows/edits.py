@@ -15,8 +15,8 @@ from pydantic import Field
 
 from apps.core.errors import Invalid
 
-from .graph import Problem, duplicate_keys, in_order, places, quoted, read_fault, reference_problems
-from .workflow import Step, Value, Workflow
+from .graph import Problem, duplicate_keys, in_order, places, quoted, read_fault, reference_problems, sink_problems
+from .workflow import Last, Select, Sink, Step, Value, Workflow
 
 NUMBERED = re.compile(r"s([1-9][0-9]{0,8})")
 
@@ -89,8 +89,15 @@ class Duplicate(Value):
     key: str
 
 
+class SetSink(Value):
+    """Take the answer another way."""
+
+    op: Literal["sink"] = "sink"
+    sink: Sink
+
+
 Edit = Annotated[
-    AddStep | RemoveStep | MoveStep | SetInstruction | SetWorker | Allow | Deny | SetAccess | Duplicate,
+    AddStep | RemoveStep | MoveStep | SetInstruction | SetWorker | Allow | Deny | SetAccess | Duplicate | SetSink,
     Field(discriminator="op"),
 ]
 
@@ -142,6 +149,8 @@ def apply(workflow: Workflow, edit: Edit, *, used: Collection[str] = ()) -> Edit
             edited = _set_access(workflow, edit)
         case Duplicate():
             edited = _duplicate(workflow, edit, used)
+        case SetSink():
+            edited = _set_sink(workflow, edit)
         case _:
             assert_never(edit)
     settled = _sound(edited)
@@ -164,7 +173,8 @@ def _add(workflow: Workflow, edit: AddStep, used: Collection[str]) -> Edited:
     for source in edit.access:
         _check_new_step_reads(workflow, source, at)
     key = _new_key(workflow, used)
-    step = Step(key=key, instruction=edit.instruction, worker=edit.worker, access=edit.access)
+    turn = workflow.steps[at - 1].round if at else 1
+    step = Step(key=key, instruction=edit.instruction, worker=edit.worker, access=edit.access, round=turn)
     return Edited(_with(workflow, [*workflow.steps[:at], step, *workflow.steps[at:]]))
 
 
@@ -181,7 +191,22 @@ def _remove(workflow: Workflow, edit: RemoveStep) -> Edited:
             before = workflow.position(step.key) + 1
             name = f"Step {before}" if before == now else f"Step {before} (now step {now})"
             notes.append(f"{name} no longer reads step {gone + 1}.")
-    return Edited(_with(workflow, [_without(step, edit.key) for step in left]), tuple(notes))
+    sink, lost = _sink_without(workflow.sink, edit.key, gone)
+    kept = _with(workflow, [_without(step, edit.key) for step in left])
+    return Edited(kept.model_copy(update={"sink": sink}), (*notes, *lost))
+
+
+def _sink_without(sink: Sink, key: str, position: int) -> tuple[Sink, list[str]]:
+    """The sink when the step is gone: it counts one less, and with none left the last step answers again."""
+    if isinstance(sink, Last) or key not in sink.over:
+        return sink, []
+    over = tuple(source for source in sink.over if source != key)
+    if not over:
+        return Last(), [f"Step {position + 1} was the last that was counted: the last step answers now."]
+    changes: dict[str, object] = {"over": over}
+    if isinstance(sink, Select) and sink.weights is not None:
+        changes["weights"] = tuple(w for source, w in zip(sink.over, sink.weights, strict=False) if source != key)
+    return sink.model_copy(update=changes), [f"The {sink.kind} no longer counts step {position + 1}."]
 
 
 def _move(workflow: Workflow, edit: MoveStep) -> Edited:
@@ -251,6 +276,13 @@ def _duplicate(workflow: Workflow, edit: Duplicate, used: Collection[str]) -> Ed
     return Edited(_with(workflow, [*workflow.steps[: at + 1], copy, *workflow.steps[at + 1 :]]))
 
 
+def _set_sink(workflow: Workflow, edit: SetSink) -> Edited:
+    changed = workflow.model_copy(update={"sink": edit.sink})
+    for problem in sink_problems(changed):
+        raise EditRefused(problem)
+    return Edited(changed)
+
+
 def _change(workflow: Workflow, key: str, **changes: str | tuple[str, ...]) -> Edited:
     at = _position(workflow, key)
     steps = list(workflow.steps)
@@ -274,7 +306,7 @@ def _sound(edited: Edited) -> Edited:
 
 
 def _moved_answer(before: Workflow, after: Workflow) -> Iterator[str]:
-    if before.steps and before.keys[-1] != after.keys[-1]:
+    if before.steps and isinstance(after.sink, Last) and before.answered_by != after.answered_by:
         yield f"The answer is now the result of step {len(after.steps)}."
 
 

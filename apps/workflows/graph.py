@@ -11,7 +11,7 @@ from typing import Literal
 
 import networkx as nx
 
-from .workflow import Workflow
+from .workflow import Last, Select, Vote, Workflow
 
 MAX_INSTRUCTION = 20_000
 """Characters one instruction may have."""
@@ -42,6 +42,7 @@ def check(workflow: Workflow, *, workers: Collection[str], max_steps: int) -> li
         *_of_instructions(workflow),
         *_of_workers(workflow, frozenset(workers)),
         *reference_problems(workflow),
+        *sink_problems(workflow),
         *_of_dead_steps(workflow),
     ]
 
@@ -93,12 +94,14 @@ def critical_path(workflow: Workflow, weight: Mapping[str, float] | None = None)
 
 
 def dead_steps(workflow: Workflow) -> list[str]:
-    """Steps the answer does not depend on: read by nobody, or only by steps that are dead themselves."""
-    if not workflow.steps:
-        return []
-    last = workflow.steps[-1].key
+    """Steps the answer does not depend on: read by nobody, or only by steps that are dead themselves.
+
+    The last step of every round counts as read: whoever planned the next round was shown its result.
+    """
     graph = as_digraph(workflow)
-    alive = nx.ancestors(graph, last) | {last}
+    ends = {step.round: step.key for step in workflow.steps}  # of several steps of a round the last stays
+    roots = {*ends.values(), *workflow.answered_by} if workflow.rounds > 1 else {*workflow.answered_by}
+    alive = {key for root in roots & set(graph) for key in (root, *nx.ancestors(graph, root))}
     return [key for key in graph if key not in alive]
 
 
@@ -237,6 +240,24 @@ def _of_workers(workflow: Workflow, workers: frozenset[str]) -> Iterator[Problem
         elif step.worker not in workers:
             message = f"Step {number} is given to {quoted(step.worker)}, which is not a worker of this pool."
             yield Problem("unknown-worker", message, step.key)
+
+
+def sink_problems(workflow: Workflow) -> Iterator[Problem]:
+    """Whatever keeps the answer from being taken as the sink says."""
+    if isinstance(workflow.sink, Last):
+        return
+    what = "vote" if isinstance(workflow.sink, Vote) else "selection"
+    for key in workflow.sink.over:
+        if key not in workflow.keys:
+            message = f"The {what} counts {quoted(key)}, which is not a step of this workflow."
+            yield Problem("unknown-reference", message)
+    if len(set(workflow.sink.over)) < len(workflow.sink.over):
+        yield Problem("doubled-reference", f"The {what} counts a step more than once; once is enough.")
+    if not workflow.sink.over:
+        yield Problem("empty-sink", f"The {what} has no steps to choose from; name at least one.")
+    weights = workflow.sink.weights if isinstance(workflow.sink, Select) else None
+    if weights is not None and len(weights) != len(workflow.sink.over):
+        yield Problem("weights-differ", "The selection needs one weight for each of its steps.")
 
 
 def _of_dead_steps(workflow: Workflow) -> Iterator[Problem]:
