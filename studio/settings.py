@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "apps.workflows",
     "apps.conductor",
     "apps.runs",
+    "apps.evals",
     "apps.api",
     "apps.web",
     "studio",
