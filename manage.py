@@ -16,6 +16,7 @@ WITHOUT_DATABASE = {
     "check",
     "diffsettings",
     "startapp",
+    "serve_conductor",
     "--help",
     "-h",
     "--version",

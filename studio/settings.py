@@ -153,6 +153,18 @@ DRIVER_THREADS = env.int("STUDIO_DRIVER_THREADS", 64)  # runs one driver process
 TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
 SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
 
+# --- the conductor that `serve_conductor` serves -------------------------------------------------------------------
+CONDUCTOR_MODEL = env.str("CONDUCTOR_MODEL", "Qwen/Qwen2.5-7B-Instruct")
+CONDUCTOR_ADAPTERS: list[str] = env.list("CONDUCTOR_ADAPTERS", [])  # name=folder
+CONDUCTOR_NAME = env.str("CONDUCTOR_NAME", "")
+CONDUCTOR_HOST = env.str("CONDUCTOR_HOST", "127.0.0.1")
+CONDUCTOR_PORT = env.int("CONDUCTOR_PORT", 8100)
+CONDUCTOR_API_KEY = secret("conductor_api_key") or ""
+CONDUCTOR_DTYPE = env.str("CONDUCTOR_DTYPE", "auto")
+CONDUCTOR_MAX_LENGTH = env.int("CONDUCTOR_MAX_LENGTH", 0)  # tokens; 0: as many as the model knows
+CONDUCTOR_SEED = env.int("CONDUCTOR_SEED", 0)
+CONDUCTOR_VLLM = env.str("CONDUCTOR_VLLM", "")
+
 # --- static files and pages ----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STUDIO_STATIC", str(DATA_DIR / "static")))
