@@ -8,6 +8,8 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
+from apps.workflows.sinks import Answer
+
 from apps.accounts.models import Membership, Project, User
 from apps.audit.log import Actor
 from apps.runs import claim, services
@@ -130,7 +132,7 @@ class Driving:
             steps=len(workflow.steps),
             completion=reply(raw, cost_usd=Decimal(0)),
         )
-        self.write(self.desk.adopt, workflow=workflow, by="planner", warnings=(), hold=hold)
+        self.write(self.desk.adopt, workflow=workflow, by="planner", planner="conductor", warnings=(), hold=hold)
 
     def misplan(self, raw: str, *, problems: Sequence[str], repairs: Sequence[str] = ()) -> None:
         """The conductor is asked, and what it writes cannot be used."""
@@ -212,8 +214,8 @@ class Driving:
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def succeed(self, answer: str, *, step: str, rule: str = "last") -> Run:
-        self.write(self.desk.succeed, answer=answer, step=step, rule=rule)
+    def succeed(self, answer: str, *, step: str, rule: str = "last", detail: Mapping[str, Any] | None = None) -> Run:
+        self.write(self.desk.succeed, answer=Answer(text=answer, step=step, rule=rule, detail=detail or {}))
         return self.told()
 
     def give_up(self, message: str, *, step: str = "", code: str) -> Run:

@@ -11,12 +11,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Left
 
 from apps.audit import chain
 from apps.audit.chain import JSON, Break
 from apps.audit.feed import Cursor, since
 from apps.audit.models import Event, Payload, Trail
+from apps.audit.statements import Statement, together
 from apps.audit.verification import Verified, verify
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "append",
     "read",
     "since",
+    "take_head",
     "text",
     "verify",
 ]
@@ -73,11 +76,20 @@ class Read:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str) -> list[Event]:
+def append(
+    trail: str,
+    entries: Sequence[Entry],
+    *,
+    by: Actor,
+    at: datetime,
+    subject: str,
+    project: str,
+    head: Trail | None = None,
+) -> list[Event]:
     """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows.
 
-    Two statements however many entries there are. The head of the trail stays locked until the transaction ends; who
-    appends to two trails does it in the same order everywhere.
+    Two statements however many entries there are; one where the caller has taken the `head` in this transaction. It
+    stays locked until the transaction ends; who appends to two trails does it in the same order everywhere.
 
     :raises TransactionManagementError: outside a transaction, where an event could stay without its change.
     :raises ValueError: for what JSON cannot say, or a time without its zone.
@@ -87,25 +99,30 @@ def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, sub
     if not entries:
         return []
 
-    head = _locked_head(trail, project=project)
+    if head is None:
+        [head] = together([take_head(trail, project=project)])
     events, payloads = _sealed(head, entries, by=by, at=at, subject=subject, project=project)
     _insert(head, events, payloads)
     return events
 
 
-def _locked_head(name: str, *, project: str) -> Trail:
-    """The trail, made where there is none, and locked either way: one statement, so two first writers cannot differ."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO audit_trail AS kept (name, project, head_seq, head_hash) VALUES (%s, %s, 0, %s)
-            ON CONFLICT (name) DO UPDATE SET head_seq = kept.head_seq
-            RETURNING kept.id, kept.name, kept.project, kept.head_seq, kept.head_hash
-            """,
-            [name, project, chain.GENESIS],
-        )
-        row = cursor.fetchone()
-    return Trail.from_db(connection.alias, ["id", "name", "project", "head_seq", "head_hash"], row)
+def take_head(name: str, *, project: str) -> Statement[Trail]:
+    """Locks the trail's head, made where there is none: one statement, so two first writers cannot differ."""
+    return Statement(
+        """
+        INSERT INTO audit_trail AS kept (name, project, head_seq, head_hash)
+        VALUES (%(name)s, %(project)s, 0, %(first)s)
+        ON CONFLICT (name) DO UPDATE SET head_seq = kept.head_seq
+        RETURNING kept.id, kept.name, kept.project, kept.head_seq, kept.head_hash
+        """,
+        {"name": name, "project": project, "first": chain.GENESIS},
+        _read_head,
+    )
+
+
+def _read_head(cursor: CursorWrapper) -> Trail:
+    fields = ["id", "name", "project", "head_seq", "head_hash"]
+    return Trail.from_db(connection.alias, fields, cursor.fetchone())
 
 
 def _sealed(

@@ -48,7 +48,7 @@ def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry
     entries = []
     for attempt in _open_attempts(run):
         text = texts.get(attempt.stream, "")
-        usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, text)
+        usage, cost_usd = _consumed(run, attempt, text)
         _end(attempt, Attempt.Status.CUT, usage, cost_usd, at, text)
         spend(run, usage, cost_usd)
         data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)} | told(usage, cost_usd)
@@ -66,10 +66,11 @@ def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry
 def close_lost(run: Run, *, at: datetime) -> list[Entry]:
     """Close the calls that a driver left open when it died or ended; the caller appends the events.
 
-    What they had written died with it, so what they cost is unknown, unless the model is free.
+    What they had written died with it, so what they cost is unknown, unless the model is free. A step that is a run of
+    its own stays open: the next driver carries that run on.
     """
     entries = []
-    for attempt in _open_attempts(run):
+    for attempt in _open_attempts(run).filter(nested=None):
         usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, "")
         known_usd = None if cost_usd else cost_usd  # only of what is free it is sure
         _end(attempt, Attempt.Status.LOST, usage, known_usd, at)
@@ -82,6 +83,18 @@ def close_lost(run: Run, *, at: datetime) -> list[Entry]:
         spend(run, usage, known_usd)
         entries.append(Entry("planning.lost", {"proposal": proposal.pk, "number": proposal.number}))
     return entries
+
+
+def _consumed(run: Run, attempt: Attempt, text: str) -> tuple[Usage, Decimal | None]:
+    nested = Run.objects.filter(nested_in=attempt).first() if run.setup.get("nesting") else None
+    if nested is not None:
+        return usage_of(nested), None if nested.cost_unknown else nested.cost_usd
+    return _estimated(run.pool.get(attempt.worker), attempt.sent, text)
+
+
+def usage_of(nested: Run) -> Usage:
+    """All that a nested run consumed so far."""
+    return Usage(nested.input_tokens, output_tokens=nested.output_tokens)
 
 
 def _open_attempts(run: Run) -> Any:

@@ -16,9 +16,20 @@ UNCLAIMED_FOR = timedelta(seconds=5)
 
 def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
     """Make the run this driver's, if nobody holds it. None where somebody does, or where there is nothing to drive."""
-    run = Run.objects.select_related("project").filter(pk=run_id).order_by().first()
-    if run is None or not _is_free(run, now):
-        return None
+    run = Run.objects.select_related("project").asked_for().filter(pk=run_id).order_by().first()
+    return _take(run, driver=driver, now=now) if run is not None and _is_free(run, now) else None
+
+
+def claim_nested(run_id: int, *, driver: str, now: datetime) -> Run | None:
+    """Make a nested run its outer run's driver's, whoever held it: who claimed the outer run owns it too.
+
+    None where it has ended.
+    """
+    run = Run.objects.select_related("project").get(pk=run_id)
+    return None if run.is_ended else _take(run, driver=driver, now=now)
+
+
+def _take(run: Run, *, driver: str, now: datetime) -> Run | None:
     lost_by, was = run.driver, run.status
     changes = {
         "driver": driver,
@@ -29,7 +40,7 @@ def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
     }
     with transaction.atomic():
         # Whoever changes the row owns it: of two drivers that saw it free, the second changes nothing.
-        if not Run.objects.filter(pk=run_id, claim=run.claim, status=was, heart_at=run.heart_at).update(**changes):
+        if not Run.objects.filter(pk=run.pk, claim=run.claim, status=was, heart_at=run.heart_at).update(**changes):
             return None
         for name, value in changes.items():
             setattr(run, name, value)
@@ -80,4 +91,4 @@ def waiting(*, now: datetime) -> "QuerySet[Run]":
     """Runs for which the bell must be rung again: queued and unclaimed, or live and without a heart."""
     unclaimed = Q(status=Run.Status.QUEUED, created_at__lt=now - UNCLAIMED_FOR)
     orphaned = Q(status__in=Run.LIVE) & (Q(heart_at=None) | Q(heart_at__lt=now - HEART_STOPPED_AFTER))
-    return Run.objects.filter(unclaimed | orphaned, finished_at=None).order_by("pk")
+    return Run.objects.asked_for().filter(unclaimed | orphaned, finished_at=None).order_by("pk")

@@ -10,18 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from django.db import transaction
 
 from apps.audit.log import Actor, Entry
+from apps.audit.statements import Statement, together
 from apps.runs import rows
 from apps.runs.calls import close_cut, close_lost, spend, told
-from apps.runs.log import adopted, append, lay_out, move
+from apps.runs.log import IllegalMove, adopted, append, extended, lay_out, move, take_head
 from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.runs.nesting import end_nested, nested_task, open_nested
 from apps.workers.calls import CallFailed, Completion, Usage
 from apps.workflows.graph import Problem
+from apps.workflows.prompt import Rendered
+from apps.workflows.sinks import Answer
 from apps.workflows.workflow import Workflow
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class RunTaken(Exception):
@@ -43,6 +50,24 @@ class Page:
         self.entries.append(Entry(verb, dict(data), texts or {}))
 
 
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """A job that is one statement: it goes to the database with all that is asked in this moment."""
+
+    statement: Statement[Any]
+    told: Callable[[Any], T]  # makes the job's result of the answer, and tells what happened
+
+
+def at_once(method: Callable[Concatenate[Any, "Page", P], Asked[T]]) -> Callable[Concatenate[Any, "Page", P], T]:
+    """Marks a job of the desk that is `Asked`; `Desk.write` gives its result to whoever asked."""
+    method.is_at_once = True  # type: ignore[attr-defined]  # a mark on a function
+    return cast("Callable[Concatenate[Any, Page, P], T]", method)
+
+
+def _is_at_once(job: Callable[[Page], Any]) -> bool:
+    return getattr(getattr(job, "func", job), "is_at_once", False)
+
+
 @dataclass
 class Desk:
     """Where one driver writes one run that it claimed.
@@ -62,16 +87,22 @@ class Desk:
         :raises RunStopped: :raises RunTaken:
         """
         with transaction.atomic():
-            self._check_hold()
             page = Page(self.clock())
-            results = [job(page) for job in jobs]
-            append(self.run, page.entries, by=self.by, at=page.at)
+            asked = {number: job(page) for number, job in enumerate(jobs) if _is_at_once(job)}
+            hold: list[Statement[Any]] = [rows.lock_run(self.run.pk), take_head(self.run)]
+            held, head, *answers = together([*hold, *(each.statement for each in asked.values())])
+            self._check_hold(*held)
+            answered = dict(zip(asked, answers, strict=True))
+            results = [
+                asked[number].told(answered[number]) if number in asked else job(page)
+                for number, job in enumerate(jobs)
+            ]
+            append(self.run, page.entries, by=self.by, at=page.at, head=head)
         self.ring(self.run, [entry.verb for entry in page.entries])
         return results
 
-    def _check_hold(self) -> None:
-        """Lock the run's row, so that a stop or another driver waits for this write or is seen by it."""
-        status, claim = rows.lock_run(self.run.pk)
+    def _check_hold(self, status: str, claim: int) -> None:
+        """The run's row is locked: a stop or another driver waits for this write, or is seen by it."""
         if claim != self.run.claim:
             raise RunTaken
         if status not in Run.LIVE:
@@ -80,13 +111,13 @@ class Desk:
     # --- planning --------------------------------------------------------------------------------------------------
 
     def start_planning(
-        self, page: Page, *, messages: Sequence[Mapping[str, str]], number: int, conductor: str
+        self, page: Page, *, messages: Sequence[Mapping[str, str]], number: int, conductor: str, round: int = 1
     ) -> Proposal:
         """A planner is being asked: from now on its text streams under the proposal."""
-        given = {"conductor": conductor, "sent": list(messages), "started_at": page.at}
+        given = {"conductor": conductor, "round": round, "sent": list(messages), "started_at": page.at}
         proposal, new = Proposal.objects.get_or_create(run=self.run, number=number, defaults=given)
         if new:
-            data = {"proposal": proposal.pk, "number": number, "conductor": conductor or None}
+            data = {"proposal": proposal.pk, "number": number, "round": round, "conductor": conductor or None}
             page.tell("planning.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
         return proposal
 
@@ -99,6 +130,7 @@ class Desk:
         raw: str,
         repairs: Sequence[str] = (),
         problems: Sequence[str] = (),
+        verdict: str = "",
         steps: int = 0,
         completion: Completion | None = None,
         failure: CallFailed | None = None,
@@ -114,6 +146,7 @@ class Desk:
         duration_ms = (page.at - proposal.started_at).total_seconds() * 1000
         fields: dict[str, Any] = {
             "status": status,
+            "verdict": verdict,
             "raw": raw,
             "repairs": list(repairs),
             "problems": list(problems),
@@ -130,6 +163,8 @@ class Desk:
         data: dict[str, Any] = {
             "proposal": proposal.pk,
             "number": proposal.number,
+            "round": proposal.round,
+            "verdict": verdict or None,
             "repairs": list(repairs),
             "problems": list(problems),
             "steps": steps,
@@ -143,7 +178,16 @@ class Desk:
         texts = {"raw": raw} | ({"error": failure.message} if failure else {})
         page.tell("planning.done" if valid else "planning.failed", data, texts)
 
-    def adopt(self, page: Page, *, workflow: Workflow, by: str, warnings: Sequence[Problem], hold: bool) -> None:
+    def fall_back(self, page: Page, *, planner: str, why: str) -> None:
+        """The run's planner brought no workflow: another one stands in, and people are told."""
+        notice = f"{why} So the planner “{planner}” stood in."
+        if Run.objects.filter(pk=self.run.pk, notice="").update(notice=notice):
+            self.run.notice = notice
+            page.tell("planning.fellback", {"from": self.run.setup["planner"], "to": planner}, {"reason": why})
+
+    def adopt(
+        self, page: Page, *, workflow: Workflow, by: str, planner: str, warnings: Sequence[Problem], hold: bool
+    ) -> None:
         """Take `workflow` as the one to carry out: at once, or after somebody has approved it."""
         if Run.objects.filter(pk=self.run.pk, workflow_body__isnull=False).exists():
             return  # written before, as above
@@ -151,27 +195,71 @@ class Desk:
         lay_out(self.run, workflow)
         body = workflow.model_dump(mode="json")
         if hold:
-            move(self.run, Run.Status.HELD, workflow_body=body, driver="", heart_at=None)
+            move(self.run, Run.Status.HELD, workflow_body=body, planned_by=planner, driver="", heart_at=None)
             page.tell("run.held", {"reason": "review"})
         else:
-            move(self.run, Run.Status.RUNNING, workflow_body=body)
+            move(self.run, Run.Status.RUNNING, workflow_body=body, planned_by=planner)
+
+    def extend(self, page: Page, *, workflow: Workflow, warnings: Sequence[Problem]) -> None:
+        """The planner saw what came of its workflow, and adds steps to it: another round, or its next turn."""
+        old = self.run.steps.count()
+        if old == len(workflow.steps):
+            return  # written before, as above
+        page.entries.append(extended(workflow, since=old, warnings=warnings))
+        lay_out(self.run, workflow, since=old)
+        self.run.workflow_body = workflow.model_dump(mode="json")
+        Run.objects.filter(pk=self.run.pk).update(workflow_body=self.run.workflow_body)
+
+    def give_notice(self, page: Page, *, notice: str) -> None:
+        """Something of the planning that people must know, though the run goes on."""
+        self.run.notice = " ".join(filter(None, [self.run.notice, notice]))
+        Run.objects.filter(pk=self.run.pk).update(notice=self.run.notice)
+        page.tell("run.noticed", {}, {"reason": notice})
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
+    @at_once
     def start_step(
         self, page: Page, *, step: Step, number: int, worker: str, digest: str, messages: list[dict[str, str]]
-    ) -> Attempt:
+    ) -> Asked[Attempt]:
         """A worker is about to be called: from now on its reply streams under the attempt."""
-        attempt, new = rows.start(step=step, number=number, worker=worker, digest=digest, messages=messages, at=page.at)
-        if new:
-            data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
-            page.tell("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
-        return attempt
 
-    def succeed_step(self, page: Page, *, step: Step, attempt: Attempt, completion: Completion) -> None:
+        def told(answer: tuple[Attempt, bool]) -> Attempt:
+            attempt, new = answer
+            if new:
+                data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
+                page.tell("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
+            return attempt
+
+        return Asked(
+            rows.start(step=step, number=number, worker=worker, digest=digest, messages=messages, at=page.at), told
+        )
+
+    def nest(
+        self, page: Page, *, step: Step, number: int, frozen: Mapping[str, Any], digest: str, rendered: Rendered
+    ) -> tuple[Attempt, Run]:
+        """The step is given to the conductor itself: it becomes a run of its own, which `drive_nested` carries out."""
+        given = {"number": number, "worker": frozen["slug"], "digest": digest, "messages": rendered.messages}
+        [(attempt, new)] = together([rows.start(step=step, at=page.at, **given)])
+        task = nested_task(step.instruction, rendered)
+        nested = open_nested(
+            self.run, attempt=attempt, instruction=step.instruction, task=task, frozen=frozen, by=self.by, at=page.at
+        )
+        if new:
+            data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": frozen["slug"]}
+            request = json.dumps(rendered.messages, ensure_ascii=False)
+            page.tell("step.started", data | {"nested": nested.code}, {"request": request})
+        return attempt, nested
+
+    @at_once
+    def succeed_step(self, page: Page, *, step: Step, attempt: Attempt, completion: Completion) -> Asked[None]:
         """The worker's reply is the step's result."""
-        if rows.succeed(step=step, attempt=attempt, completion=completion, at=page.at):
-            page.tell("step.succeeded", _event_of(step, attempt, completion), {"result": completion.text})
+
+        def told(new: bool) -> None:
+            if new:
+                page.tell("step.succeeded", _event_of(step, attempt, completion), {"result": completion.text})
+
+        return Asked(rows.succeed(step=step, attempt=attempt, completion=completion, at=page.at), told)
 
     def fail_attempt(
         self,
@@ -261,13 +349,24 @@ class Desk:
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def succeed(self, page: Page, *, answer: str, step: str, rule: str) -> None:
-        """The run reached its answer."""
-        move(self.run, Run.Status.SUCCEEDED, answer=answer, answer_step=step, answer_rule=rule, finished_at=page.at)
-        page.tell("run.succeeded", {"rule": rule, "step": step} | self._totals(page.at), {"answer": answer})
+    @at_once
+    def succeed(self, page: Page, *, answer: Answer) -> Asked[None]:
+        """The run reached its answer. :raises IllegalMove: it was in no state to."""
+
+        def told(totals: tuple[int, Decimal | None] | None) -> None:
+            if totals is None:
+                raise IllegalMove(f"run {self.run.code} is not running, so it cannot succeed")
+            how = {"rule": answer.rule, "step": answer.step, "duration_ms": self._duration_ms(page.at)}
+            tokens, cost_usd = totals
+            spent = {"tokens": tokens, "cost_usd": None if cost_usd is None else str(cost_usd)}
+            detail = {"detail": dict(answer.detail)} if answer.detail else {}
+            page.tell("run.succeeded", how | spent | detail, {"answer": answer.text})
+
+        return Asked(rows.succeed_run(run=self.run, answer=answer, at=page.at), told)
 
     def fail(self, page: Page, *, message: str, step: str = "", code: str) -> None:
         """The run ended without an answer; `message` tells a person what to do next."""
+        end_nested(self.run, by=self.by, at=page.at)
         move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=page.at)
         page.tell("run.failed", {"step": step or None, "code": code} | self._totals(page.at), {"error": message})
 
@@ -313,10 +412,13 @@ class Desk:
     def _totals(self, at: datetime) -> dict[str, Any]:
         run = Run.objects.only("input_tokens", "output_tokens", "cost_usd", "cost_unknown").get(pk=self.run.pk)
         return {
-            "duration_ms": round((at - self.run.created_at).total_seconds() * 1000, 1),
+            "duration_ms": self._duration_ms(at),
             "tokens": run.input_tokens + run.output_tokens,
             "cost_usd": None if run.cost_unknown else str(run.cost_usd),
         }
+
+    def _duration_ms(self, at: datetime) -> float:
+        return round((at - self.run.created_at).total_seconds() * 1000, 1)
 
 
 def _end_attempt(attempt: Attempt, status: Attempt.Status, completion: Completion, at: datetime) -> bool:

@@ -5,6 +5,7 @@ thread, through a `Scribe`. It is cancelled from outside when the run was stoppe
 """
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,12 +18,14 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
+from apps.conductor.learning.vectors import tfidf_vectors
 from apps.core.errors import StudioError
 from apps.runs import claim as claims
 from apps.runs import process as processes
 from apps.runs.desk import Desk, Page, RunStopped, RunTaken
-from apps.runs.engine import StepFailed, execute, take_answer
+from apps.runs.engine import StepFailed, execute
 from apps.runs.models import Attempt, Run, Step
+from apps.runs.nesting import is_nested, reply_of
 from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.planning import PlanFailed, Planning
 from apps.runs.process import Process
@@ -31,7 +34,8 @@ from apps.runs.scribe import Scribe
 from apps.workers.calls import CallFailed, Completion, Endpoint
 from apps.workers.services import open_endpoint
 from apps.workflows import workflow as workflows
-from apps.workflows.workflow import Workflow
+from apps.workflows.sinks import Answer, take_answer
+from apps.workflows.workflow import Select, Workflow
 
 logger = structlog.get_logger(__name__)
 
@@ -61,6 +65,7 @@ class Drive:
         self.scribe = Scribe(process.loop, self.desk.write)
         self.steps: dict[str, Step] = {}
         self.failed: dict[str, StepFailed] = {}  # steps that failed for good in the hands of a driver before this one
+        self.nested: dict[str, tuple[Attempt, Run]] = {}  # steps that are runs of their own, begun by a driver before
         self.recorded: Recorded = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.writing: dict[str, list[str]] = {}  # stream -> what a worker has written so far
@@ -155,8 +160,8 @@ class Drive:
     async def _carry(self) -> None:
         try:
             workflow = await self._workflow()
-            if workflow is not None:
-                await self._execute(workflow)
+            while workflow is not None:
+                workflow = await self._execute(workflow)
         except PlanFailed as failure:
             await self.write(partial(self.desk.fail, message=failure.message, code=failure.code))
 
@@ -202,14 +207,37 @@ class Drive:
         """The workflow to carry out: the one the run has, or a planner's. None where it is held for review."""
         workflow = self.run.workflow
         if workflow is None:
-            self.planning = Planning(self.run, self.desk, self.process, self.write, self._do)
-            planned = await self.planning.plan()
+            planned = await self._planning().plan()
             workflow, hold = planned.workflow, bool(self.run.setup["review"])
-            adopt = partial(self.desk.adopt, workflow=workflow, by="planner", warnings=planned.warnings, hold=hold)
-            await self.write(adopt)
+            adopt = partial(self.desk.adopt, workflow=workflow, by="planner", planner=planned.by, hold=hold)
+            await self.write(partial(adopt, warnings=planned.warnings))
+            self.run.planned_by = planned.by
             if hold:
                 return None
         return workflow
+
+    def _planning(self) -> Planning:
+        if self.planning is None:
+            self.planning = Planning(self.run, self.desk, self.process, self.write, self._do)
+        return self.planning
+
+    async def _extended(self, workflow: Workflow, results: Mapping[str, str], answer: Answer | None) -> Workflow | None:
+        """The workflow with what its planner adds, now that it sees what came of it; None where it leaves it at that.
+
+        :raises PlanFailed: it could not be asked, and there is no answer yet that could be taken.
+        """
+        try:
+            planned = await self._planning().extend(workflow, results, answer.text if answer else "")
+        except PlanFailed as failure:
+            if answer is None:
+                raise
+            notice = f"{failure.message} So the answer is the one there was before."
+            await self.write(partial(self.desk.give_notice, notice=notice))
+            return None
+        if planned is None:
+            return None
+        await self.write(partial(self.desk.extend, workflow=planned.workflow, warnings=planned.warnings))
+        return planned.workflow
 
     # --- execute ---------------------------------------------------------------------------------------------------
 
@@ -219,12 +247,16 @@ class Drive:
         self.tried = Counter(self.run.attempts.values_list("step__key", flat=True)) if self.run.claim > 1 else Counter()
         if self.run.root_id is not None:
             self.recorded = recorded(self.run, keys=self.steps)
+        if self.run.claim > 1 and self.run.setup.get("nesting"):
+            going = self.run.attempts.filter(status=Attempt.Status.RUNNING, nested__isnull=False)
+            self.nested = {each.step.key: (each, each.nested) for each in going.select_related("step", "nested")}
         self.failed = {
             key: StepFailed(step.note) for key, step in self.steps.items() if step.status == Step.Status.FAILED
         }
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
 
-    async def _execute(self, workflow: Workflow) -> None:
+    async def _execute(self, workflow: Workflow) -> Workflow | None:
+        """Carry out all that is not done yet; the workflow its planner makes of it then, or None: the run has ended."""
         done = await self._do(self._load)
 
         async def call(step: workflows.Step, results: Mapping[str, str]) -> str:
@@ -234,7 +266,9 @@ class Drive:
             await self.write(partial(self.desk.skip_step, step=self.steps[step.key], because=because))
 
         outcome = await execute(workflow, call=call, skip=skip, done=done, failed=self.failed)
-        answer = take_answer(workflow, outcome.results)
+        answer = await self._answer(workflow, outcome.results)
+        if not outcome.failed and (more := await self._extended(workflow, outcome.results, answer)) is not None:
+            return more
         if outcome.failed and (workflow.on_failure == "skip" or answer is None):
             key, failure = next(iter(outcome.failed.items()))
             message = f"Step {workflow.position(key) + 1} failed: {failure.message}"
@@ -243,19 +277,31 @@ class Drive:
             message = "Every step answered with nothing. Re-run with another worker, or edit the instructions."
             await self.write(partial(self.desk.fail, message=message, code="empty"))
         else:
-            succeed = partial(self.desk.succeed, answer=answer.text, step=answer.step, rule=answer.rule)
-            await self.write(succeed)
+            await self.write(partial(self.desk.succeed, answer=answer))
+        return None
+
+    async def _answer(self, workflow: Workflow, results: Mapping[str, str]) -> Answer | None:
+        """The answer as the workflow's sink takes it, with vectors of the answers where it compares them."""
+        if not (isinstance(workflow.sink, Select) and workflow.sink.weights is None):
+            return take_answer(workflow, results)
+        said = {key: results[key] for key in workflow.sink.over if results.get(key, "").strip()}
+        vectors = await asyncio.to_thread(tfidf_vectors, said)
+        return take_answer(workflow, results, vectors=vectors)
 
     async def _call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
         """The result of one step: taken from the lineage where the very same request was answered, else asked for."""
         row, frozen = self.steps[step.key], self.run.pool[step.worker]
-        messages = render(workflow, step, task=self.run.task, results=results).messages
+        rendered = render(workflow, step, task=self.run.task, results=results)
+        messages = rendered.messages
         digest = digest_of(frozen, messages)
         tried = self.tried[step.key]
         source = None if step.key in self.run.fresh else self.recorded.get((step.key, digest))
         if source is not None:
             await self.write(partial(self.desk.reuse, step=row, source=source, messages=messages, number=tried + 1))
             return source.text
+        if is_nested(frozen):
+            nest = partial(self.desk.nest, step=row, number=tried + 1, frozen=frozen, digest=digest, rendered=rendered)
+            return await self._nest(row, nest)
         endpoint = await self._endpoint(row, frozen)
         start = partial(self.desk.start_step, step=row, worker=step.worker, digest=digest, messages=messages)
         waits: dict[int, float] = {}  # trial number -> the wait after it, as it was told
@@ -273,6 +319,49 @@ class Drive:
         except CallFailed as failure:
             raise StepFailed(failure.message, kind=failure.kind) from failure
         raise AssertionError("tenacity either returns or raises")
+
+    async def _nest(self, row: Step, nest: Callable[[Page], tuple[Attempt, Run]]) -> str:
+        """The answer of the run that the step becomes, or became in the hands of the driver before this one."""
+        begun = self.nested.pop(row.key, None)
+        attempt, nested = begun if begun is not None else await self.write(nest)
+        began = time.monotonic()
+        await self._drive_nested(nested.pk)
+        nested = await self._do(partial(Run.objects.get, pk=nested.pk))
+        if not nested.is_ended:
+            raise OperationalError(f"the nested run {nested.code} was let go of")  # and with it this one must be
+        try:
+            completion = reply_of(nested)
+        except CallFailed as failure:
+            cost_usd = None if nested.cost_unknown else nested.cost_usd
+            fail = partial(self.desk.fail_attempt, step=row, attempt=attempt, failure=failure, cost_usd=cost_usd)
+            await self.write(partial(fail, retry_in_s=None, duration_ms=(time.monotonic() - began) * 1000))
+            raise StepFailed(failure.message, kind=failure.kind) from failure
+        self._keep(row, attempt, completion)
+        return completion.text
+
+    async def _drive_nested(self, run_id: int) -> None:
+        """Carry the nested run in a thread of its own, until it has ended or was let go of."""
+        name, process = self.process.name, self.process
+        run = await self._do(lambda: claims.claim_nested(run_id, driver=name, now=timezone.now()))
+        if run is None:
+            return
+        over: asyncio.Future[None] = process.loop.create_future()
+
+        def carry() -> None:
+            try:
+                with structlog.contextvars.bound_contextvars(run=run.code, claim=run.claim, outer=self.run.code):
+                    Drive(run, process).to_the_end()
+            finally:
+                process.loop.call_soon_threadsafe(over.set_result, None)
+
+        threading.Thread(target=carry, name=f"nested-{run.code}", daemon=True).start()
+        try:
+            await asyncio.shield(over)
+        except asyncio.CancelledError:
+            if run.pk in process.held:
+                process.held[run.pk][1](self.why_cut or "stopped")
+            await over  # its calls are cut and written down before this run's
+            raise
 
     async def _endpoint(self, row: Step, frozen: Mapping[str, Any]) -> Endpoint:
         slug = frozen["slug"]
@@ -313,14 +402,20 @@ class Drive:
             retry_in_s = None if last else round(waits[state.attempt_number], 2)
             await self._note_failure(row, attempt, endpoint, failure, retry_in_s, (time.monotonic() - began) * 1000)
             raise
-        # Its readers start at once: what they write joins this in one transaction, before any of them is called.
+        self._keep(row, attempt, completion)
+        typist.close(stream)
+        del self.writing[stream]
+        return completion.text
+
+    def _keep(self, row: Step, attempt: Attempt, completion: Completion) -> None:
+        """Have a reply written down as the step's result.
+
+        Its readers start at once: what they write joins this in one transaction, before any of them is called.
+        """
         done = partial(self.desk.succeed_step, step=row, attempt=attempt, completion=completion)
         note = asyncio.ensure_future(self._note_success(row, attempt, completion, self.scribe.write(done), done))
         self.noting.add(note)
         note.add_done_callback(self.noting.discard)
-        typist.close(stream)
-        del self.writing[stream]
-        return completion.text
 
     async def _note_success(
         self,

@@ -36,15 +36,6 @@ class Outcome:
         return not self.failed and not self.skipped
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to the task, the step it was taken from, and the rule that chose it."""
-
-    text: str
-    step: str
-    rule: str
-
-
 async def execute(
     workflow: Workflow,
     *,
@@ -88,15 +79,3 @@ async def execute(
         for step in workflow.steps:
             group.create_task(carry(step), name=f"step {step.key}")
     return outcome
-
-
-def take_answer(workflow: Workflow, results: Mapping[str, str]) -> Answer | None:
-    """The answer by the workflow's sink: the last step's result, or the last one before it that is not empty.
-
-    None where every result is empty. (The paper, §3: the answer of the last step is the answer to the task.)
-    """
-    for step in reversed(workflow.steps):
-        if results.get(step.key, "").strip():
-            last = step.key == workflow.steps[-1].key
-            return Answer(text=results[step.key], step=step.key, rule="last" if last else "last-non-empty")
-    return None

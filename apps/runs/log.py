@@ -8,8 +8,11 @@ from django.db.models import QuerySet
 
 from apps.audit import log as audit
 from apps.audit.log import Actor, Entry
+from apps.audit.models import Trail
+from apps.audit.statements import Statement
 from apps.core.errors import Conflict
 from apps.runs.models import Run, Step
+from apps.workflows import workflow as workflows
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
@@ -18,9 +21,14 @@ class IllegalMove(Conflict):
     """The run was no longer in a state from which this is possible."""
 
 
-def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime) -> None:
-    """Seal `entries` in the run's trail, in the caller's transaction."""
-    audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug)
+def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime, head: Trail | None = None) -> None:
+    """Seal `entries` in the run's trail, in the caller's transaction, which may hold its `head` already."""
+    audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug, head=head)
+
+
+def take_head(run: Run) -> Statement[Trail]:
+    """Locks the head of the run's trail."""
+    return audit.take_head(run.trail, project=run.project.slug)
 
 
 def move(run: Run, to: Run.Status, *, of: "QuerySet[Run] | None" = None, **changes: Any) -> None:
@@ -40,22 +48,32 @@ def move(run: Run, to: Run.Status, *, of: "QuerySet[Run] | None" = None, **chang
 
 def adopted(workflow: Workflow, *, by: str, warnings: Iterable[Problem] = ()) -> Entry:
     """The event that says which workflow a run carries out."""
+    settings = {"show_task": workflow.show_task, "on_failure": workflow.on_failure}
+    return _workflow_event("workflow.adopted", workflow, workflow.steps, warnings, {"by": by} | settings)
+
+
+def extended(workflow: Workflow, *, since: int, warnings: Iterable[Problem] = ()) -> Entry:
+    """The event that says which steps a planner added behind the first `since`."""
+    return _workflow_event("workflow.extended", workflow, workflow.steps[since:], warnings, {"by": "planner"})
+
+
+def _workflow_event(
+    verb: str, workflow: Workflow, steps: Sequence[workflows.Step], warnings: Iterable[Problem], data: dict[str, Any]
+) -> Entry:
     return Entry(
-        "workflow.adopted",
-        {
-            "by": by,
+        verb,
+        data
+        | {
             "warnings": [{"code": w.code, "message": w.message, "step": w.step} for w in warnings],
-            "steps": [{"key": step.key, "worker": step.worker, "access": list(step.access)} for step in workflow.steps],
-            "sink": workflow.sink.kind,
-            "show_task": workflow.show_task,
-            "on_failure": workflow.on_failure,
+            "steps": [step.model_dump(mode="json", exclude={"instruction"}) for step in steps],
+            "sink": workflow.sink.model_dump(mode="json"),
         },
-        {f"instruction:{step.key}": step.instruction for step in workflow.steps},
+        {f"instruction:{step.key}": step.instruction for step in steps},
     )
 
 
-def lay_out(run: Run, workflow: Workflow) -> None:
-    """Make the run's step rows from the workflow it carries out."""
+def lay_out(run: Run, workflow: Workflow, *, since: int = 0) -> None:
+    """Make the run's step rows from the workflow it carries out, from position `since` on."""
     Step.objects.bulk_create(
         Step(
             run=run,
@@ -64,6 +82,9 @@ def lay_out(run: Run, workflow: Workflow) -> None:
             instruction=step.instruction,
             worker=step.worker,
             access=list(step.access),
+            role=step.role,
+            round=step.round,
         )
         for position, step in enumerate(workflow.steps)
+        if position >= since
     )

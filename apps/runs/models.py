@@ -38,6 +38,10 @@ class RunQuerySet(models.QuerySet["Run"]):
     def ended(self) -> RunQuerySet:
         return self.filter(status__in=Run.ENDED)
 
+    def asked_for(self) -> RunQuerySet:
+        """Those that people and programs asked for: not the ones nested in others."""
+        return self.filter(nested_in=None)
+
 
 class Run(models.Model):
     """One carrying-out of one task, frozen as it was started."""
@@ -77,9 +81,14 @@ class Run(models.Model):
     parent = models.ForeignKey("self", models.PROTECT, null=True, related_name="children")
     # The first run of the lineage; null on that run itself.
     root = models.ForeignKey("self", models.PROTECT, null=True, related_name="lineage")
+    # The call of a step that was given to a conductor: this run is what it made of it. Null: a person asked.
+    nested_in = models.OneToOneField("Attempt", models.PROTECT, null=True, related_name="nested")
     # Steps whose recorded results a fork must not take.
     fresh = models.JSONField(default=list)
     submit_key = models.CharField(max_length=64, null=True)  # noqa: DJ001 - null is "none given", which is not unique
+
+    planned_by = models.CharField(max_length=40, blank=True)  # the planner whose workflow it is
+    notice = models.TextField(blank=True)  # what people must know of the planning: that another planner stood in
 
     driver = models.CharField(max_length=100, blank=True)
     claim = models.PositiveIntegerField(
@@ -90,6 +99,7 @@ class Run(models.Model):
     answer = models.TextField(blank=True)
     answer_step = models.CharField(max_length=40, blank=True)
     answer_rule = models.CharField(max_length=20, blank=True)
+    answer_detail = models.JSONField(default=dict)  # votes or weights, where the sink counts
     error = models.TextField(blank=True)
     error_step = models.CharField(max_length=40, blank=True)
 
@@ -181,6 +191,8 @@ class Step(models.Model):
     instruction = models.TextField()
     worker = models.CharField(max_length=63)
     access = models.JSONField(default=list)
+    role = models.CharField(max_length=40, blank=True)
+    round = models.PositiveSmallIntegerField(default=1)
     status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
     result = models.TextField(blank=True)
     note = models.TextField(blank=True)  # why it failed or was skipped, for people
@@ -259,8 +271,14 @@ class Proposal(models.Model):
         CUT = "cut", "Cut off"
         LOST = "lost", "Lost with its driver"
 
+    class Verdict(models.TextChoices):
+        KEPT = "kept", "Kept"
+        CHANGED = "changed", "Changed"
+
     run = models.ForeignKey(Run, models.CASCADE, related_name="proposals")
     number = models.PositiveSmallIntegerField()
+    round = models.PositiveSmallIntegerField(default=1)
+    verdict = models.CharField(max_length=10, choices=Verdict, blank=True)  # on the round before, where there was one
     conductor = models.CharField(max_length=63, blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.WRITING)
     sent = models.JSONField(default=list)

@@ -1,6 +1,7 @@
 """Getting a workflow for a run from its planner, with everything the planner said kept whatever comes of it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -13,6 +14,7 @@ from apps.conductor import planners
 from apps.conductor.parse import DraftStep
 from apps.conductor.planners import Brief
 from apps.conductor.prompt import PoolEntry
+from apps.conductor.proposal import Extending, Progress
 from apps.conductor.proposal import Proposal as Proposed
 from apps.core.errors import StudioError
 from apps.runs.desk import Desk, Page
@@ -42,14 +44,15 @@ class PlanFailed(Exception):
 
 @dataclass(frozen=True)
 class Planned:
-    """A workflow that may be run, and what is odd about it."""
+    """A workflow that may be run, who planned it, and what is odd about it."""
 
     workflow: Workflow
+    by: str
     warnings: tuple[Problem, ...]
 
 
 class Planning:
-    """One round of planning. It is the planner's `Watch`: what it sees is streamed and recorded."""
+    """A run's planning, round after round. It is the planner's `Watch`: what it sees is streamed and recorded."""
 
     def __init__(self, run: Run, desk: Desk, process: Process, write: Write, do: Do) -> None:
         self.run = run
@@ -57,38 +60,88 @@ class Planning:
         self.process = process
         self.write = write
         self.do = do
-        self.frozen: Mapping[str, Any] | None = run.setup["conductor"]
-        self.pool = [PoolEntry(w["slug"], w["name"], w["strengths"]) for w in run.setup["pool"]]
+        self.conductor: Mapping[str, Any] | None = None
+        self.pool: list[PoolEntry] = []
+        self.round = 1
         self.open: Proposal | None = None
         self.completion: Completion | None = None
         self.drafts: dict[int, DraftStep] = {}
         self.heard: list[str] = []  # what the open proposal's text is so far
 
     async def plan(self) -> Planned:
-        """Ask the run's planner. :raises PlanFailed: it brought no workflow that may be run."""
+        """Ask the run's planner, or the one that stands in for it. :raises PlanFailed: no workflow came of it."""
         setup = self.run.setup
-        brief = Brief(
+        try:
+            return await self._plan(setup["planner"], setup["conductor"])
+        except PlanFailed as failure:
+            instead = setup.get("fallback")
+            if instead is None:
+                raise
+            await self.write(partial(self.desk.fall_back, planner=instead["planner"], why=failure.message))
+            return await self._plan(instead["planner"], instead["conductor"])
+
+    async def extend(self, workflow: Workflow, results: Mapping[str, str], answer: str) -> Planned | None:
+        """Show the planner what came of its workflow; None where it leaves it at that.
+
+        :raises PlanFailed: it was asked, and nothing that may be run came of it.
+        """
+        name = self.run.planned_by or self.run.setup["planner"]
+        planner = planners.planner(name)
+        if not isinstance(planner, Extending):
+            return None
+        calls = await self.do(lambda: list(self.run.proposals.values_list("status", flat=True)))
+        self.round = 1 + calls.count(Proposal.Status.VALID)
+        brief = await self._brief(name, self._conductor_of(name))
+        progress = Progress(workflow, results, answer, asked=len(calls))
+        with _said_plainly(self.conductor):
+            proposal = await planner.extend(brief, progress, ask=self.ask, watch=self)
+        if proposal is None or proposal.verdict == "kept":
+            return None
+        return self._checked(proposal, name)
+
+    async def _plan(self, name: str, conductor: Mapping[str, Any] | None) -> Planned:
+        brief = await self._brief(name, conductor)
+        with _said_plainly(conductor):
+            proposal = await planners.planner(name).plan(brief, ask=self.ask, watch=self)
+        return self._checked(proposal, name)
+
+    def _conductor_of(self, name: str) -> Mapping[str, Any] | None:
+        """Whom the planner called `name` asks: the run's conductor, or that of the planner which stood in."""
+        setup = self.run.setup
+        conductor: Mapping[str, Any] | None = setup["conductor"]
+        if name != setup["planner"] and setup.get("fallback"):
+            conductor = setup["fallback"]["conductor"]
+        return conductor
+
+    async def _brief(self, name: str, conductor: Mapping[str, Any] | None) -> Brief:
+        setup = self.run.setup
+        self.conductor = conductor
+        # Only a model can tell which steps are worth a workflow of their own: for all others the pool is the workers.
+        offered = [worker for worker in setup["pool"] if conductor is not None or not worker.get("conducts")]
+        self.pool = [
+            PoolEntry(w["slug"], w["name"], w["strengths"], is_conductor=bool(w.get("conducts"))) for w in offered
+        ]
+        return Brief(
             task=self.run.task,
             pool=tuple(self.pool),
             max_steps=setup["max_steps"],
-            seed=self.run.pk if setup["seed"] is None else setup["seed"],
-            options=dict(self.frozen or {}),
+            seed=self._seed(conductor),
+            options=dict(conductor or {}) | setup.get("options", {}),
+            rounds=setup.get("rounds", 1),
         )
-        try:
-            proposal = await planners.planner(setup["planner"]).plan(brief, ask=self.ask, watch=self)
-        except CallFailed as failure:
-            name = self.frozen["name"] if self.frozen else "the planner"
-            message = f"{name} could not be asked: {failure.message.rstrip('.')}. "
-            advice = "Run the task again when it answers, or choose another profile."
-            raise PlanFailed(message + advice, code=failure.kind) from failure
-        except StudioError as refusal:
-            raise PlanFailed(refusal.message, code="planner") from refusal
+
+    def _seed(self, conductor: Mapping[str, Any] | None) -> int:
+        """The conductor's own, where an admin gave it one: it plans the same task the same way every time."""
+        given = [(conductor or {}).get("seed"), self.run.setup["seed"]]
+        return next((seed for seed in given if seed is not None), self.run.pk)
+
+    def _checked(self, proposal: Proposed, by: str) -> Planned:
         workflow = proposal.workflow
         if workflow is None:
             raise PlanFailed(_why_invalid(proposal), code="invalid-plan")
         workers = [entry.slug for entry in self.pool]
-        problems = graph.check(workflow, workers=workers, max_steps=max(setup["max_steps"], len(workflow.steps)))
-        return Planned(workflow, tuple(problems))
+        most = max(self.run.setup["max_steps"], len(workflow.steps))
+        return Planned(workflow, by, tuple(graph.check(workflow, workers=workers, max_steps=most)))
 
     def being_written(self) -> dict[str, str]:
         """The text of the proposal that is being written, by its stream."""
@@ -105,9 +158,8 @@ class Planning:
         on_delta: Callable[[str], None],
     ) -> Completion:
         """One streamed reply of the run's conductor. :raises CallFailed: it gave none."""
-        assert self.frozen is not None, "only a planner with a conductor asks"
-        frozen = self.frozen
-        endpoint = await self.do(partial(open_endpoint, frozen))
+        assert self.conductor is not None, "only a planner with a conductor asks"
+        endpoint = await self.do(partial(open_endpoint, self.conductor))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         tries = self.run.setup["tries"]
         listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
@@ -143,9 +195,9 @@ class Planning:
         number = await self.do(self.run.proposals.count) + 1
         self.drafts.clear()
         self.heard.clear()
-        assert self.frozen is not None
-        start = partial(self.desk.start_planning, messages=messages, number=number, conductor=self.frozen["slug"])
-        self.open = await self.write(start)
+        assert self.conductor is not None
+        start = partial(self.desk.start_planning, messages=messages, conductor=self.conductor["slug"])
+        self.open = await self.write(partial(start, number=number, round=self.round))
         assert self.open is not None
         return self.open
 
@@ -171,13 +223,28 @@ class Planning:
     async def attempted(self, proposal: Proposed) -> None:
         """One reply was read: keep it, valid or not."""
         await self._close(
-            Proposal.Status.VALID if proposal.workflow is not None else Proposal.Status.INVALID,
+            Proposal.Status.VALID if proposal.is_valid else Proposal.Status.INVALID,
+            verdict=proposal.verdict,
             raw=proposal.raw,
             repairs=proposal.repairs,
             problems=[_worded(problem) for problem in proposal.problems],
             steps=len(proposal.workflow.steps) if proposal.workflow else 0,
             completion=self.completion,
         )
+
+
+@contextmanager
+def _said_plainly(conductor: Mapping[str, Any] | None) -> Iterator[None]:
+    """What keeps a planner from planning, in words for the person who asked."""
+    try:
+        yield
+    except CallFailed as failure:
+        name = conductor["name"] if conductor else "the planner"
+        message = f"{name} could not be asked: {failure.message.rstrip('.')}. "
+        advice = "Run the task again when it answers, or choose another profile."
+        raise PlanFailed(message + advice, code=failure.kind) from failure
+    except StudioError as refusal:
+        raise PlanFailed(refusal.message, code="planner") from refusal
 
 
 def _drawn(step: DraftStep, slugs: Sequence[str]) -> dict[str, Any]:

@@ -6,12 +6,15 @@ They are written once a step, inside the studio's own overhead; everything rarer
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
-from apps.runs.models import Attempt, Step
+from apps.audit.statements import Statement
+from apps.runs.models import Attempt, Run, Step
 from apps.workers.calls import Completion
+from apps.workflows.sinks import Answer
 
 START = """
     WITH begun AS (
@@ -50,17 +53,24 @@ SUCCEED = """
 """
 
 
-def lock_run(run_id: int) -> tuple[str, int]:
+SUCCEED_RUN = """
+    UPDATE runs_run SET
+        status = 'succeeded', answer = %(text)s, answer_step = %(step)s, answer_rule = %(rule)s,
+        answer_detail = %(detail)s, finished_at = %(at)s
+    WHERE id = %(run)s AND status = 'running'
+    RETURNING input_tokens + output_tokens, CASE WHEN cost_unknown THEN NULL ELSE cost_usd END
+"""
+
+
+def lock_run(run_id: int) -> Statement[tuple[str, int]]:
     """The run's status and claim, its row locked until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT status, claim FROM runs_run WHERE id = %s FOR NO KEY UPDATE", [run_id])
-        status, claim = cursor.fetchone()
-    return status, claim
+    sql = "SELECT status, claim FROM runs_run WHERE id = %(run)s FOR NO KEY UPDATE"
+    return Statement(sql, {"run": run_id}, lambda cursor: cursor.fetchone())
 
 
 def start(
     *, step: Step, number: int, worker: str, digest: str, messages: Sequence[Mapping[str, str]], at: datetime
-) -> tuple[Attempt, bool]:
+) -> Statement[tuple[Attempt, bool]]:
     """A new attempt, and its step running; and whether it is new, or was written before and its answer lost."""
     given: dict[str, Any] = {
         "run": step.run_id,
@@ -71,16 +81,16 @@ def start(
         "sent": json.dumps(messages),
         "at": at,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(START, given)
+
+    def read(cursor: CursorWrapper) -> tuple[Attempt, bool]:
         pk, new = cursor.fetchone()
-    attempt = Attempt(
-        pk=pk, run_id=step.run_id, step=step, number=number, worker=worker, digest=digest, sent=messages, started_at=at
-    )
-    return attempt, new
+        about = {"number": number, "worker": worker, "digest": digest, "sent": messages, "started_at": at}
+        return Attempt(pk=pk, run_id=step.run_id, step=step, **about), new
+
+    return Statement(START, given, read)
 
 
-def succeed(*, step: Step, attempt: Attempt, completion: Completion, at: datetime) -> bool:
+def succeed(*, step: Step, attempt: Attempt, completion: Completion, at: datetime) -> Statement[bool]:
     """The attempt ended, its step done, the run's totals. False where the attempt had ended before."""
     usage = completion.usage
     given: dict[str, Any] = {
@@ -99,6 +109,17 @@ def succeed(*, step: Step, attempt: Attempt, completion: Completion, at: datetim
         "duration": completion.duration_ms,
         "at": at,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(SUCCEED, given)
-        return bool(cursor.rowcount == 1)
+    return Statement(SUCCEED, given, lambda cursor: bool(cursor.rowcount == 1))
+
+
+def succeed_run(*, run: Run, answer: Answer, at: datetime) -> Statement[tuple[int, Decimal | None] | None]:
+    """The run's answer and its end: its tokens and its cost (None: unknown). None where it may not succeed any more."""
+    given: dict[str, Any] = {
+        "run": run.pk,
+        "text": answer.text,
+        "step": answer.step,
+        "rule": answer.rule,
+        "detail": json.dumps(answer.detail),
+        "at": at,
+    }
+    return Statement(SUCCEED_RUN, given, lambda cursor: cursor.fetchone())

@@ -5,9 +5,11 @@ sweeper rings again.
 """
 
 import asyncio
+import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
+from random import Random
 from typing import Any
 
 import structlog
@@ -23,9 +25,10 @@ from apps.runs.calls import close_lost
 from apps.runs.claim import has_no_heart
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
+from apps.runs.nesting import end_nested
 from apps.runs.reuse import Forecast, Recorded, forecast, recorded
 from apps.workers.calls import clean
-from apps.workers.models import Profile, Worker
+from apps.workers.models import Conductor, Profile, Worker
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
@@ -33,6 +36,10 @@ from apps.workflows.workflow import Workflow
 logger = structlog.get_logger(__name__)
 
 TITLE_CHARS = 120
+SEEDS = 2**31
+
+# A workflow that is there is planned by nobody, and nobody goes on from its answer.
+SAVED = {"planner": "saved", "fallback": None, "rounds": 1, "learnt": None}
 BELL_S = 2.0  # a Redis that does not answer must not hold up a page
 
 
@@ -82,40 +89,96 @@ def title_of(task: str) -> str:
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 
-def freeze(profile: Profile, *, by: User, max_steps: int | None = None, review: bool | None = None) -> dict[str, Any]:
+def freeze(
+    profile: Profile,
+    *,
+    by: User,
+    seed: int,
+    workers: Sequence[str] | None = None,
+    max_steps: int | None = None,
+    rounds: int | None = None,
+    review: bool | None = None,
+) -> dict[str, Any]:
     """Planner, conductor, pool and limits as they are now, for the run to keep.
 
-    :raises NoWorkers: the pool is empty. :raises Invalid: the profile's planner has no conductor.
+    `workers` are the slugs of the pool in the order the planner numbers them; None: as the profile says, which may be
+    any few of its workers in any order, drawn by `seed`.
+
+    :raises NoWorkers: the pool is empty. :raises Invalid: the profile's planner has no conductor; a worker is unknown.
     """
-    pool = profile.pool(by)
-    if not pool:
-        raise NoWorkers(
-            f"The profile “{profile.name}” has no enabled worker. Add or enable one in the admin pages.",
-            field="profile",
-        )
-    conductor = profile.conductor
-    if profile.planner == "conductor" and (conductor is None or not conductor.enabled):
-        raise Invalid(
-            f"The profile “{profile.name}” has no enabled conductor. Choose another profile.", field="profile"
-        )
+    pool = _pool(profile, by=by, seed=seed, workers=workers)
+    chosen = [worker.freeze() | {"strengths": worker.strengths} for worker in pool]
+    conductor = _conductor(profile, profile.planner, profile.conductor, chosen)
+    if profile.nesting and profile.conductor is not None and profile.conductor.enabled:
+        itself = profile.conductor.freeze()
+        chosen.append(itself | {"strengths": "writes and carries out a workflow of its own", "conducts": True})
     return {
         "profile": profile.slug,
         "version": profile.version,
         "planner": profile.planner,
-        "conductor": None
-        if conductor is None
-        else conductor.freeze()
-        | {
-            "encoding": conductor.encoding,
-            "attempts": conductor.attempts,
-            "reveal_names": conductor.reveal_names,
-            "examples": conductor.examples,
-        },
-        "pool": [worker.freeze() | {"strengths": worker.strengths} for worker in pool],
-        "max_steps": max_steps or profile.max_steps,
+        "conductor": conductor,
+        "fallback": {
+            "planner": profile.fallback,
+            "conductor": _conductor(profile, profile.fallback, profile.fallback_conductor, chosen),
+        }
+        if profile.fallback
+        else None,
+        "options": dict(profile.options),
+        "learnt": None,
+        "pool": chosen,
+        "max_steps": max_steps or (conductor or {}).get("max_steps") or profile.max_steps,
+        "rounds": rounds or profile.rounds,
+        "nesting": profile.nesting,
         "tries": profile.tries,
         "review": profile.review if review is None else review,
+        "seed": seed,
     }
+
+
+def _pool(profile: Profile, *, by: User, seed: int, workers: Sequence[str] | None) -> list[Worker]:
+    offered = profile.pool(by)
+    if not offered:
+        raise NoWorkers(
+            f"The profile “{profile.name}” has no enabled worker. Add or enable one in the admin pages.",
+            field="profile",
+        )
+    if workers is not None:
+        by_slug = {worker.slug: worker for worker in offered}
+        if missing := [slug for slug in workers if slug not in by_slug]:
+            raise Invalid(f"“{missing[0][:63]}” is no worker that “{profile.name}” offers.", field="workers")
+        if not workers:
+            raise NoWorkers("Choose at least one worker.", field="workers")
+        return [by_slug[slug] for slug in dict.fromkeys(workers)]
+    if profile.pool_size is not None:
+        return Random(seed).sample(offered, min(profile.pool_size, len(offered)))  # noqa: S311 - nothing is secret here
+    return offered
+
+
+def _conductor(
+    profile: Profile, planner: str, conductor: Conductor | None, pool: Sequence[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The model that `planner` asks, frozen; None where it asks none.
+
+    :raises Invalid: it needs one and there is none.
+    """
+    if planner == Profile.Planner.UNTRAINED:
+        return _untrained(profile, pool)
+    if planner not in Profile.CONDUCTED:
+        return None
+    if conductor is None or not conductor.enabled:
+        message = f"The profile “{profile.name}” has no enabled conductor. Choose another profile."
+        raise Invalid(message, field="profile")
+    return conductor.freeze()
+
+
+def _untrained(profile: Profile, pool: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A worker of the pool as a conductor, configured as conductors are."""
+    wanted = profile.options.get("worker", pool[0]["slug"])
+    for worker in pool:
+        if worker["slug"] == wanted:
+            fresh = Conductor(slug=worker["slug"], reveal_names=True)
+            return fresh.freeze() | worker
+    raise Invalid(f"“{str(wanted)[:63]}”, who is to write the workflow, is not in the pool.", field="options")
 
 
 def submit_run(
@@ -125,21 +188,26 @@ def submit_run(
     by: User,
     now: datetime,
     max_steps: int | None = None,
+    rounds: int | None = None,
     review: bool | None = None,
     seed: int | None = None,
+    workers: Sequence[str] | None = None,
     workflow: Workflow | None = None,
     submit_key: str | None = None,
 ) -> Run:
     """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
+
+    `workers`, `max_steps`, `rounds` and `review` stand in for what the profile says. Without a `seed` one is drawn.
 
     The same `submit_key` from the same person makes one run, however often it is sent.
 
     :raises TaskEmpty: :raises TaskTooLong: :raises NoWorkers: :raises WorkflowInvalid:
     """
     task = clean_task(task)
-    setup = freeze(profile, by=by, max_steps=max_steps, review=review) | {"seed": seed}
+    seed = secrets.randbelow(SEEDS) if seed is None else seed
+    setup = freeze(profile, by=by, seed=seed, workers=workers, max_steps=max_steps, rounds=rounds, review=review)
     if workflow is not None:
-        setup["planner"] = "saved"
+        setup |= SAVED
     run = Run(
         project=project_of(by),
         owner=by,
@@ -169,7 +237,7 @@ def fork_run(
 
     :raises WorkflowInvalid: a step or an edge breaks a rule.
     """
-    setup = parent.setup | {"pool": pool_for(parent, by=by), "planner": "saved", "review": False}
+    setup = parent.setup | SAVED | {"pool": pool_for(parent, by=by), "review": False}
     run = Run(
         project=parent.project,
         owner=by,
@@ -228,6 +296,8 @@ def _submitted(run: Run, reason: str) -> Entry:
         "planner": setup["planner"],
         "pool": [worker["slug"] for worker in setup["pool"]],
         "max_steps": setup["max_steps"],
+        "rounds": setup["rounds"],
+        "nesting": setup.get("nesting", 0),
         "review": setup["review"],
         "seed": setup["seed"],
         "parent": run.parent.code if run.parent else None,
@@ -238,9 +308,10 @@ def _submitted(run: Run, reason: str) -> Entry:
 
 def pool_for(run: Run, *, by: User) -> list[dict[str, Any]]:
     """The workers a fork of `run` may use: those enabled now, frozen as they are now, in the run's own order first."""
-    now = {worker.slug: worker for worker in Worker.objects.visible_to(by).enabled()}
+    now = {worker.slug: worker for worker in Worker.objects.visible_to(by).enabled().filter(embeds=False)}
     order = [slug for slug in run.pool if slug in now] + [slug for slug in now if slug not in run.pool]
-    return [now[slug].freeze() | {"strengths": now[slug].strengths} for slug in order]
+    workers = [now[slug].freeze() | {"strengths": now[slug].strengths} for slug in order]
+    return workers + [worker for worker in run.setup["pool"] if worker.get("conducts")]
 
 
 # People may draw more steps than a conductor may plan.
@@ -286,6 +357,7 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
         entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
         # Its driver says what it cut; where it died before, nobody else would close its calls.
         lost = close_lost(run, at=now) if has_no_heart(locked, now) else []
+        end_nested(run, by=by.actor, at=now)
         log.append(run, [entry, *lost], by=by.actor, at=now)
     announce(run)
     return run

@@ -39,6 +39,7 @@ FailureKind = Literal[
     "auth",
     "bad_request",
     "not_found",
+    "nested",
 ]
 
 

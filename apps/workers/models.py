@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -188,6 +188,9 @@ class Worker(CalledModel):
 
     strengths = models.TextField(blank=True, help_text="shown to the conductor where names are revealed")
     context_window = models.PositiveIntegerField(null=True, blank=True)
+    embeds = models.BooleanField(
+        "embedding model", default=False, help_text="turns texts into vectors for planners that learn; is given no step"
+    )
 
 
 class Conductor(CalledModel):
@@ -197,10 +200,41 @@ class Conductor(CalledModel):
         LISTS = "lists", "three lists"
         JSON = "json", "JSON schema"
 
+    class Examples(models.TextChoices):
+        """The sets of worked examples of `apps.conductor`, kept equal to them by a test."""
+
+        GENERAL = "general", "four of varied shape"
+        NONE = "none", "none"
+
+    adapter = models.CharField(
+        max_length=300, blank=True, help_text="a LoRA adapter the endpoint serves, asked for in the model's place"
+    )
     encoding = models.CharField(max_length=10, choices=Encoding, default=Encoding.LISTS)
     attempts = models.PositiveSmallIntegerField(default=3, help_text="how often an invalid plan is asked for again")
+    seed = models.PositiveIntegerField(
+        null=True, blank=True, help_text="empty: of each run its own, so that planning again plans anew"
+    )
+    max_steps = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="empty: as the profile says"
+    )
     reveal_names = models.BooleanField(default=False, help_text="show the conductor names and strengths")
-    examples = models.BooleanField(default=True)
+    examples = models.CharField(max_length=20, choices=Examples, default=Examples.GENERAL)
+    prompt_version = models.CharField(max_length=10, default="1")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return super().identity | {"model": self.adapter or self.model}
+
+    def freeze(self) -> dict[str, Any]:
+        return super().freeze() | {
+            "encoding": self.encoding,
+            "attempts": self.attempts,
+            "seed": self.seed,
+            "max_steps": self.max_steps,
+            "reveal_names": self.reveal_names,
+            "examples": self.examples,
+            "prompt_version": self.prompt_version,
+        }
 
 
 class Profile(models.Model):
@@ -211,6 +245,18 @@ class Profile(models.Model):
 
         CONDUCTOR = "conductor", "conductor: a model writes the workflow"
         DIRECT = "direct", "direct: one worker answers the task"
+        RANDOM = "random", "random: any worker of the pool answers"
+        SELF_CONSISTENCY = "self-consistency", "self-consistency: one worker answers often, the majority wins"
+        SELF_REFLECTION = "self-reflection", "self-reflection: one worker improves its own answer"
+        MIXTURE = "moa", "mixture of agents: every worker answers, one of them sums up"
+        ROUTER_DC = "routerdc", "RouterDC: the worker a learnt router chooses answers"
+        SMOOTHIE = "smoothie", "Smoothie: every worker answers, the answer nearest to the others wins"
+        MAS_ROUTER = "masrouter", "MASRouter: a learnt router chooses workers, roles and how they work together"
+        TRINITY = "trinity", "TRINITY: a model chooses turn by turn who thinks, works and verifies"
+        UNTRAINED = "untrained", "untrained: a worker of the pool writes the workflow"
+
+    # Those that ask the profile's conductor; all others plan without one.
+    CONDUCTED = (Planner.CONDUCTOR, Planner.TRINITY)
 
     slug = models.CharField(max_length=63, unique=True, validators=[slug_rule])
     name = models.CharField(max_length=100)
@@ -218,13 +264,42 @@ class Profile(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
     planner = models.CharField(max_length=40, choices=Planner, default=Planner.CONDUCTOR)
     conductor = models.ForeignKey(Conductor, models.PROTECT, null=True, blank=True)
+    options = models.JSONField(
+        default=dict, blank=True, help_text='the planner\'s own options, such as {"n": 5}; its page lists them'
+    )
     workers = models.ManyToManyField(
         Worker,
         blank=True,
         help_text="none chosen: every enabled worker. With the planner “direct” the first by its short name answers: "
         "choose one, and a worker added later does not take its place.",
     )
-    max_steps = models.PositiveSmallIntegerField(default=5)
+    pool_size = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="so many of the workers, others in every run and in any order; empty: all of them",
+    )
+    max_steps = models.PositiveSmallIntegerField(default=5, validators=[MinValueValidator(1)])
+    rounds = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(5)],
+        help_text="after each but the last the conductor sees the answer, and keeps its workflow or writes another",
+    )
+    nesting = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(3)],
+        help_text="how deep a step may be given to the conductor itself, which writes a workflow of its own for it",
+    )
+    fallback = models.CharField(
+        "when planning fails",
+        max_length=40,
+        choices=Planner,
+        blank=True,
+        help_text="who plans when the planner is down or writes nothing valid; empty: the run fails and says why",
+    )
+    fallback_conductor = models.ForeignKey(
+        Conductor, models.PROTECT, null=True, blank=True, related_name="stands_in_for"
+    )
     tries = models.PositiveSmallIntegerField(default=3, help_text="calls of one worker for one step, at most")
     review = models.BooleanField("review before running", default=False)
     enabled = models.BooleanField(default=True)
@@ -240,9 +315,23 @@ class Profile(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def clean(self) -> None:
+        """What the fields do not say alone: who asks a conductor has one, and options are options."""
+        wrong = {}
+        if self.planner in self.CONDUCTED and self.conductor is None:
+            wrong["conductor"] = f"The planner “{self.planner}” asks a conductor: choose one."
+        if self.fallback in self.CONDUCTED and self.fallback_conductor is None:
+            wrong["fallback_conductor"] = f"The planner “{self.fallback}” asks a conductor: choose one."
+        if self.nesting and self.conductor is None:
+            wrong["nesting"] = "A step can be given to the conductor itself only where there is one: choose one."
+        if not isinstance(self.options, dict):
+            wrong["options"] = 'Give the options by name, such as {"n": 5}.'
+        if wrong:
+            raise ValidationError(wrong)
+
     def pool(self, user: User) -> list[Worker]:
         """The workers this profile offers `user`, in the order the conductor numbers them."""
-        chosen = Worker.objects.visible_to(user).enabled()
+        chosen = Worker.objects.visible_to(user).enabled().filter(embeds=False)
         if self.pk and self.workers.exists():
             chosen = chosen.filter(profile=self)
         return list(chosen.order_by("slug"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.runs.engine import Answer, Outcome, StepFailed, execute, take_answer
+from apps.runs.engine import Outcome, StepFailed, execute
 from apps.workflows.workflow import Step, Workflow
 
 
@@ -125,18 +125,6 @@ async def test_cancelling_cuts_every_open_call() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert sorted(cut) == ["a", "b"]
-
-
-def test_the_answer_is_the_last_steps_result() -> None:
-    assert take_answer(workflow(a=[], b=["a"]), {"a": "A", "b": "B"}) == Answer("B", "b", "last")
-
-
-def test_an_empty_last_result_falls_back_to_the_one_before_and_says_so() -> None:
-    assert take_answer(workflow(a=[], b=["a"]), {"a": "A", "b": " \n"}) == Answer("A", "a", "last-non-empty")
-
-
-def test_there_is_no_answer_where_every_result_is_empty() -> None:
-    assert take_answer(workflow(a=[]), {"a": ""}) is None
 
 
 @st.composite
