@@ -4,8 +4,12 @@ Examples from other domains than the task's work best (arXiv 2512.04388); these 
 models. Workers are numbers of no particular model; the prompt folds them into the pool in use.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
+
+from apps.core.errors import Invalid
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,18 @@ FORMAT_AT_THE_END: Final = Example(
 )
 
 EXAMPLES: Final = (ONE_STEP, INDEPENDENT_ATTEMPTS, PLAN_CARRY_OUT_VERIFY, FORMAT_AT_THE_END)
+
+GENERAL: Final = "general"
+SETS: Final[Mapping[str, tuple[Example, ...]]] = MappingProxyType({GENERAL: EXAMPLES, "none": ()})
+"""The sets of examples that a conductor can be given, by the names under which admins choose them."""
+
+
+class UnknownExamples(Invalid):
+    """There is no set of examples of this name."""
+
+
+def examples_of(name: str) -> tuple[Example, ...]:
+    """The set of this name. :raises UnknownExamples: there is none."""
+    if name not in SETS:
+        raise UnknownExamples(f"There are no examples “{name}”; there are: {', '.join(SETS)}.", field="options")
+    return SETS[name]

@@ -107,6 +107,11 @@ class Found:
         return self.reader.over and not self.reader.broken
 
     @property
+    def is_empty_plan(self) -> bool:
+        """Whether it says that there are no steps, which keeps the workflow of the round before."""
+        return self.kind == "steps" and self.is_whole and not self.reader.items
+
+    @property
     def is_plan(self) -> bool:
         """Whether it can be meant: not the form of the answer repeated (`[...]`), not a list of something else."""
         raw = self.reader.items
@@ -256,7 +261,7 @@ class StreamParser:
             if raw is UNREADABLE:
                 raise Unclear("cannot be read")
             if kind == "model_id":
-                return repair.worker(raw, self._names, found.notes)
+                return repair.worker(raw, self._names, found.notes, called=found.kind == "steps")
             if kind == "subtasks":
                 return repair.instruction(raw, found.notes)
             return repair.access(raw, found.notes)
@@ -371,7 +376,10 @@ def _chosen(found: Sequence[Found]) -> Chosen | None:
     last = {list_.kind: list_ for list_ in whole}
     if "steps" in last:
         return {"steps": last["steps"]}
-    return last if len(last) == len(KINDS) else None
+    if len(last) == len(KINDS):
+        return last
+    empty = [list_ for list_ in found if list_.is_empty_plan]
+    return {"steps": empty[-1]} if empty and not last else None
 
 
 def _fitness(three: Sequence[Found]) -> tuple[bool, bool]:

@@ -42,6 +42,7 @@ ESCAPE = re.compile(
     re.DOTALL,
 )
 PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "/": "/", "\n": "", "\r\n": ""}
+LABEL = re.compile(r"Model ([0-9]{1,9})")
 NUMBER = re.compile(r"\s*+(?:(?:model|worker)[\s_#-]{0,3}+)?+([+-]?[0-9]{1,9})(?:\.0{1,9})?+\s*+", re.IGNORECASE)
 POSITIONS = re.compile(r"\s*+\[?+((?:\s*+[0-9]{1,9}(?![0-9])\s*+,?+){0,1000}+)\]?+\s*+")
 NOTHING: Final = {"", "none", "null", "nothing", "[]"}
@@ -68,9 +69,14 @@ def unescape(text: str, notes: Notes) -> str:
     return ESCAPE.sub(read, text) if "\\" in text else text
 
 
-def worker(value: object, names: Mapping[str, int], notes: Notes) -> int:
-    """The number of the worker that is meant. `names` are other names of workers, in lower case."""
+def worker(value: object, names: Mapping[str, int], notes: Notes, *, called: bool = False) -> int:
+    """The number of the worker that is meant. `names` are other names of workers, in lower case.
+
+    `called` says that workers are called "Model 0" and so on, as in JSON, rather than numbered: then this is no repair.
+    """
     value = _unwrapped(value, notes)
+    if called and isinstance(value, str) and (match := LABEL.fullmatch(value)):
+        return int(match[1])
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:

@@ -1,124 +1,106 @@
 """The planner that asks a conductor: reads its reply while it arrives, checks it, asks again where it is invalid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar
 
-from apps.conductor.examples import EXAMPLES, Example
-from apps.conductor.parse import StreamParser, parse
-from apps.conductor.prompt import Encoding, conductor_messages, response_format, worker_labels
-from apps.conductor.proposal import Ask, Brief, Proposal, Watch, judge
-from apps.core.errors import Invalid
-from apps.workers.calls import Completion
+from apps.conductor.examples import GENERAL, Example, examples_of
+from apps.conductor.parse import DraftStep, StreamParser, parse
+from apps.conductor.prompt import VERSION, prompt_of
+from apps.conductor.prompt_schema import json_schema, response_format
+from apps.conductor.proposal import Ask, Brief, Progress, Proposal, Watch, judge
+from apps.conductor.rounds import judge_round, previous_round
 
-ATTEMPTS: Final = 3
-RETRY_TEMPERATURE: Final = 0.1
-"""At least this when asking again: at 0 a model would repeat itself (arXiv 2512.04388)."""
-SEEDS: Final = 2**31
-LONGEST_ERROR: Final = 2_000
+from .asking import ask_until_valid, check_pool, names_of, of_call, reveals, seed, temperature, writes_json
 
 
 class Conductor:
-    """A conductor, asked up to `options["attempts"]` times until its workflow is valid.
+    """A conductor (arXiv 2512.04388), asked until its workflow is valid, and again in every later round.
 
-    Further options: `encoding` ("lists" or "json"), `reveal_names`, `examples` (False, or others than the usual four),
-    `temperature`.
+    Options: `attempts` (3), `encoding` ("lists" or "json"), `reveal_names` (false), `examples` ("general" or "none"),
+    `prompt_version` ("1"), `temperature` (else the endpoint's).
     """
+
+    asks_conductor: ClassVar[bool] = True
+    learns: ClassVar[bool] = False
 
     async def plan(self, brief: Brief, *, ask: Ask, watch: Watch) -> Proposal:
         """The first valid proposal, or the last of the invalid ones.
 
         :raises apps.workers.calls.CallFailed: as `ask` raises it.
         """
-        if not brief.pool:
-            raise Invalid("There is no worker in the pool. Choose at least one.", field="pool")
-        proposal = Proposal()
-        for attempt in range(max(1, int(brief.options.get("attempts") or ATTEMPTS))):
-            proposal = await self._attempt(brief, attempt, proposal.error[:LONGEST_ERROR] or None, ask, watch)
-            await watch.attempted(proposal)
-            if proposal.is_valid:
-                break
-        return proposal
+        return await self._planned(brief, None, ask, watch)
 
-    async def _attempt(self, brief: Brief, attempt: int, error: str | None, ask: Ask, watch: Watch) -> Proposal:
-        names = _names(brief)
-        reading = StreamParser(names=names)
+    async def extend(self, brief: Brief, progress: Progress, *, ask: Ask, watch: Watch) -> Proposal | None:
+        """The next of `brief.rounds` rounds: the workflow is "kept", or "changed" by further steps behind those it has.
 
-        def heard(delta: str) -> None:
-            for step in reading.feed(delta):
-                watch.drafted(step)
+        :raises apps.workers.calls.CallFailed: as `ask` raises it.
+        """
+        if progress.workflow.rounds >= brief.rounds:
+            return None
+        return await self._planned(brief, progress, ask, watch)
 
-        completion = await ask(
-            _messages(brief, error),
-            temperature=_temperature(brief.options, attempt),
-            extra=_extra(brief, attempt),
-            on_delta=heard,
-        )
-        # Not what was heard: a call that was cut and made again has been heard twice.
-        return _proposal(completion, brief, names)
+    async def _planned(self, brief: Brief, progress: Progress | None, ask: Ask, watch: Watch) -> Proposal:
+        check_pool(brief)
+        prompt, examples = prompt_of(_version(brief)), _examples(brief)
+        names, encoding = names_of(brief), "json" if writes_json(brief) else "lists"
+        previous = previous_round(progress, brief) if progress else None
 
+        async def attempt(number: int, error: str | None) -> Proposal:
+            messages = prompt(
+                brief.task,
+                brief.pool,
+                brief.max_steps,
+                reveal=reveals(brief),
+                examples=examples,
+                previous_error=error,
+                encoding=encoding,
+                previous=previous,
+            )
+            completion = await ask(
+                messages,
+                temperature=temperature(brief, number),
+                extra=_extra(brief, number, progress),
+                on_delta=_follow(StreamParser(names=names), watch, progress),
+            )
+            # Not what was heard: a call that was cut and made again has been heard twice.
+            parsed = parse(completion.text, names=names)
+            proposal = judge_round(parsed, brief, progress) if progress else judge(parsed, brief)
+            return of_call(proposal, completion)
 
-def _proposal(completion: Completion, brief: Brief, names: Mapping[str, int]) -> Proposal:
-    proposal = judge(parse(completion.text, names=names), brief)
-    if not proposal.is_valid and completion.finish_reason == "length":
-        cut = "The reply was cut off by the limit on its length: think and write more briefly."
-        proposal = replace(proposal, problems=(*proposal.problems, cut))
-    return replace(
-        proposal,
-        raw=completion.text,
-        usage=completion.usage,
-        cost_usd=completion.cost_usd,
-        duration_ms=completion.duration_ms,
-        ttft_ms=completion.ttft_ms,
-    )
-
-
-def _messages(brief: Brief, error: str | None) -> list[dict[str, str]]:
-    return conductor_messages(
-        brief.task,
-        brief.pool,
-        brief.max_steps,
-        reveal=_reveals(brief),
-        examples=_examples(brief.options),
-        previous_error=error,
-        encoding=_encoding(brief.options),
-    )
+        return await ask_until_valid(brief, attempt, watch=watch)
 
 
-def _extra(brief: Brief, attempt: int) -> dict[str, Any]:
-    extra: dict[str, Any] = {"seed": (brief.seed + attempt) % SEEDS}
-    if _encoding(brief.options) == "json":
-        extra["response_format"] = response_format(brief.pool, brief.max_steps, reveal=_reveals(brief))
+def _follow(reading: StreamParser, watch: Watch, progress: Progress | None) -> Callable[[str], None]:
+    """Tells of steps while they are written, at the positions they will have in the whole workflow."""
+    before = len(progress.workflow.steps) if progress else 0
+
+    def heard(delta: str) -> None:
+        for step in reading.feed(delta):
+            watch.drafted(_moved(step, before))
+
+    return heard
+
+
+def _moved(step: DraftStep, by: int) -> DraftStep:
+    access = None if step.access is None else tuple(source + by for source in step.access)
+    return replace(step, position=step.position + by, access=access)
+
+
+def _extra(brief: Brief, attempt: int, progress: Progress | None) -> dict[str, Any]:
+    extra: dict[str, Any] = {"seed": seed(brief, attempt, turn=progress.workflow.rounds if progress else 0)}
+    if writes_json(brief):
+        schema = json_schema(brief.pool, brief.max_steps, reveal=reveals(brief), later=progress is not None)
+        extra["response_format"] = response_format("workflow", schema)
     return extra
 
 
-def _names(brief: Brief) -> dict[str, int]:
-    """What workers may be called beside their numbers; where two share a name, a slug and then the first counts."""
-    numbered = list(enumerate(brief.pool))[::-1]
-    names = {entry.name.casefold(): n for n, entry in numbered} | {entry.slug.casefold(): n for n, entry in numbered}
-    if _encoding(brief.options) == "json":
-        labels = worker_labels(brief.pool, reveal=_reveals(brief))  # what the schema asks for is no repair
-        names |= {label.casefold(): n for n, label in enumerate(labels)}
-    return names
+def _version(brief: Brief) -> str:
+    return str(brief.options.get("prompt_version") or VERSION)
 
 
-def _temperature(options: Mapping[str, Any], attempt: int) -> float | None:
-    """As the options or the conductor's own parameters say, else as its endpoint likes; on a retry not too low."""
-    given = options.get("temperature", (options.get("params") or {}).get("temperature"))
-    chosen = None if given is None else float(given)
-    return chosen if attempt == 0 else max(RETRY_TEMPERATURE, chosen or 0.0)
-
-
-def _encoding(options: Mapping[str, Any]) -> Encoding:
-    return "json" if options.get("encoding") == "json" else "lists"
-
-
-def _reveals(brief: Brief) -> bool:
-    return bool(brief.options.get("reveal_names", brief.options.get("reveal", False)))
-
-
-def _examples(options: Mapping[str, Any]) -> Sequence[Example]:
-    given = options.get("examples", True)
+def _examples(brief: Brief) -> Sequence[Example]:
+    given = brief.options.get("examples", True)
     if isinstance(given, bool):
-        return EXAMPLES if given else ()
-    return tuple(given)
+        given = GENERAL if given else "none"
+    return examples_of(str(given or GENERAL))

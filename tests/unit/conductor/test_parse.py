@@ -255,6 +255,11 @@ TOLERATED = [
         "json-steps-without-names",
         json.dumps({"steps": [{"worker": "Model 0", "instruction": "Do it.", "access": []}]}),
         ONE,
+    ),
+    Case(
+        "json-steps-with-models-in-another-spelling",
+        json.dumps({"steps": [{"worker": "model_0", "instruction": "Do it.", "access": []}]}),
+        ONE,
         "read as numbers",
     ),
     Case(

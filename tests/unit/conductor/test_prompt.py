@@ -8,7 +8,8 @@ import pytest
 
 from apps.conductor.examples import EXAMPLES
 from apps.conductor.parse import parse
-from apps.conductor.prompt import Encoding, PoolEntry, conductor_messages, json_schema, response_format
+from apps.conductor.prompt import Encoding, PoolEntry, conductor_messages
+from apps.conductor.prompt_schema import json_schema
 from apps.workflows.graph import check
 from apps.workflows.lists import from_lists, to_lists
 
@@ -112,9 +113,8 @@ def test_the_schema_names_the_workers_and_the_limit() -> None:
 
 
 def test_the_schema_keeps_names_back_where_the_prompt_does() -> None:
-    schema = response_format(POOL, 4, reveal=False)
+    schema = json_schema(POOL, 4, reveal=False)
 
-    assert schema["type"] == "json_schema"
     assert "atlas" not in json.dumps(schema)
     assert "Model 2" in json.dumps(schema)
     assert '"worker": "Model 2"' in ask(encoding="json")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from apps.conductor.prompt import response_format
+from apps.conductor.prompt_schema import json_schema, response_format
 from apps.simulator.conduct import make_plan
 from apps.simulator.misspeak import misspeak
 from apps.simulator.models import MODELS
@@ -139,7 +139,7 @@ def test_the_reply_is_prose_and_then_the_three_lists():
 @pytest.mark.parametrize("reveal", [False, True])
 def test_a_schema_is_answered_with_json_that_names_the_workers_as_it_lists_them(reveal):
     texts = asked_to_conduct(COUNTDOWN, encoding="json", reveal=reveal)
-    schema = response_format(POOL, 5, reveal=reveal)
+    schema = response_format("workflow", json_schema(POOL, 5, reveal=reveal))
 
     written = json.loads(speak(CONDUCTOR, texts, seed=3, response_format=json.dumps(schema)).text)
 
