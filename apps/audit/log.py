@@ -5,6 +5,7 @@ has several writers (a run's driver and the pages), therefore a writer holds the
 numbers have no gaps and every hash covers the one before it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,6 +38,11 @@ __all__ = [
     "text",
     "verify",
 ]
+
+
+# What is its own of each payload and of each event that is written together with others.
+PAYLOAD = ("digest", "salt", "text")
+EVENT = ("seq", "verb", "line", "hash")
 
 
 @dataclass(frozen=True)
@@ -173,7 +179,7 @@ def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
             WITH kept AS (
                 INSERT INTO audit_payload (digest, salt, text, trail_id, created_at)
                 SELECT digest, salt, text, %(trail)s, %(at)s
-                FROM unnest(%(digests)s::text[], %(salts)s::text[], %(texts)s::text[]) AS given (digest, salt, text)
+                FROM json_to_recordset(%(payloads)s) AS given (digest text, salt text, text text)
             ), moved AS (
                 UPDATE audit_trail SET head_seq = %(head_seq)s, head_hash = %(head_hash)s WHERE id = %(trail)s
             )
@@ -182,8 +188,7 @@ def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
             )
             SELECT %(trail)s, seq, verb, line, hash, %(at)s,
                    %(actor_kind)s, %(actor_id)s, %(actor_label)s, %(subject)s, %(project)s
-            FROM unnest(%(seqs)s::bigint[], %(verbs)s::text[], %(lines)s::text[], %(hashes)s::text[])
-                AS given (seq, verb, line, hash)
+            FROM json_to_recordset(%(events)s) AS given (seq bigint, verb text, line text, hash text)
             ORDER BY seq
             RETURNING seq, id, tx
             """,
@@ -191,13 +196,8 @@ def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
                 "trail": head.pk,
                 "head_seq": end.seq,
                 "head_hash": end.hash,
-                "digests": [payload.digest for payload in payloads],
-                "salts": [payload.salt for payload in payloads],
-                "texts": [payload.text for payload in payloads],
-                "seqs": [event.seq for event in events],
-                "verbs": [event.verb for event in events],
-                "lines": [event.line for event in events],
-                "hashes": [event.hash for event in events],
+                "payloads": json.dumps([{name: getattr(each, name) for name in PAYLOAD} for each in payloads]),
+                "events": json.dumps([{name: getattr(each, name) for name in EVENT} for each in events]),
                 "at": first.at,
                 "actor_kind": first.actor_kind,
                 "actor_id": first.actor_id,
