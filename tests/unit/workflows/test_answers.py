@@ -115,7 +115,7 @@ ANSWERISH = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=1000)
+@settings(max_examples=1000, deadline=None)
 @given(st.one_of(st.text(), ANSWERISH))
 def test_no_reply_makes_it_raise(reply):
     answer = normalised(final_answer(reply))
