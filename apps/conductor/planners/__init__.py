@@ -10,9 +10,17 @@ from apps.core.errors import Invalid
 from .conductor import Conductor
 from .direct import Direct
 from .saved import Saved
+from .self_reflection import SelfReflection
+from .trinity import Trinity
 
 PLANNERS: Final[Mapping[str, Callable[[], Planner]]] = MappingProxyType(
-    {"conductor": Conductor, "direct": Direct, "saved": Saved}
+    {
+        "conductor": Conductor,
+        "direct": Direct,
+        "saved": Saved,
+        "self-reflection": SelfReflection,
+        "trinity": Trinity,
+    }
 )
 
 

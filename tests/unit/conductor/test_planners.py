@@ -1,79 +1,26 @@
 """Planners, with a conductor that says what it was told to say."""
 
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from apps.conductor.parse import DraftStep
-from apps.conductor.planners import PLANNERS, Brief, Proposal, UnknownPlanner, planner
-from apps.conductor.prompt import PoolEntry
+from apps.conductor.planners import PLANNERS, Proposal, UnknownPlanner, planner
 from apps.core.errors import Invalid
-from apps.workers.calls import CallFailed, Completion, Usage
-from apps.workers.models import Profile
+from apps.workers.calls import CallFailed
+from apps.workers.models import Conductor, Profile
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Step, Workflow
 
-POOL = (PoolEntry("atlas", "Atlas", "strong"), PoolEntry("birch", "Birch", "good"))
+from .fakes import POOL, USAGE, FakeConductor, FakeWatch, brief, lists, steps_of
+
 VALID = 'First a draft.\nmodel_id = [1, 0]\nsubtasks = ["Draft it.", "Check it."]\naccess_list = [[], ["all"]]'
-USAGE = Usage(input_tokens=700, output_tokens=90)
-
-
-class FakeConductor:
-    """Says its replies one after the other, in pieces; a reply that is a failure is raised half-way."""
-
-    def __init__(self, *replies: str | CallFailed, finish_reason: str = "stop") -> None:
-        self.replies = list(replies)
-        self.finish_reason = finish_reason
-        self.prompts: list[str] = []
-        self.temperatures: list[float | None] = []
-        self.extras: list[Mapping[str, Any]] = []
-
-    async def __call__(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        temperature: float | None = None,
-        extra: Mapping[str, Any] | None = None,
-        on_delta: Callable[[str], None],
-    ) -> Completion:
-        self.prompts.append(messages[-1]["content"])
-        self.temperatures.append(temperature)
-        self.extras.append(extra or {})
-        reply = self.replies.pop(0)
-        if isinstance(reply, CallFailed):
-            on_delta(VALID[:40])
-            raise reply
-        for at in range(0, len(reply), 5):
-            on_delta(reply[at : at + 5])
-        return Completion(reply, USAGE, Decimal("0.002"), 80.0, 900.0, self.finish_reason, "fake")
-
-
-class FakeWatch:
-    def __init__(self) -> None:
-        self.drafts: list[tuple[int, DraftStep]] = []
-        self.proposals: list[Proposal] = []
-
-    def drafted(self, step: DraftStep) -> None:
-        self.drafts.append((len(self.proposals), step))
-
-    async def attempted(self, proposal: Proposal) -> None:
-        self.proposals.append(proposal)
 
 
 @pytest.fixture
 def watch() -> FakeWatch:
     return FakeWatch()
-
-
-def brief(*, seed: int = 7, pool: tuple[PoolEntry, ...] = POOL, **options: Any) -> Brief:
-    return Brief(task="Write a limerick.", pool=pool, max_steps=5, seed=seed, options=options)
-
-
-def steps_of(proposal: Proposal) -> tuple[Step, ...]:
-    assert proposal.workflow is not None
-    return proposal.workflow.steps
 
 
 async def test_a_valid_reply_becomes_a_workflow(watch: FakeWatch) -> None:
@@ -100,10 +47,6 @@ async def test_steps_are_shown_while_the_conductor_writes(watch: FakeWatch) -> N
     assert [step.worker_index for _, step in watch.drafts][:2] == [1, 0]
     assert watch.drafts[-1][1].access == (0,)
     assert all(proposals_by_then == 0 for proposals_by_then, _ in watch.drafts)
-
-
-def lists(model_id: list[int], subtasks: list[str], access_list: list[list[int]]) -> str:
-    return f"model_id = {model_id}\nsubtasks = {subtasks}\naccess_list = {access_list}"
 
 
 INVALID = {
@@ -240,12 +183,48 @@ async def test_names_are_revealed_only_on_request(watch: FakeWatch) -> None:
     assert "Atlas. strong" in revealed.prompts[0]
 
 
-async def test_examples_can_be_left_out(watch: FakeWatch) -> None:
+@pytest.mark.parametrize(
+    ("examples", "shown"), [(None, 4), ("general", 4), (True, 4), ("", 4), ("none", 0), (False, 0)]
+)
+async def test_the_set_of_examples_is_chosen_by_name(examples: Any, shown: int, watch: FakeWatch) -> None:
+    ask = FakeConductor(VALID)
+    given = {} if examples is None else {"examples": examples}
+
+    await planner("conductor").plan(brief(**given), ask=ask, watch=watch)
+
+    assert ask.prompts[0].count("<example>") == shown
+
+
+UNUSABLE = {
+    "examples": ("mathematics", "general, none"),
+    "prompt_version": ("0.9", "no prompt version “0.9”"),
+    "encoding": ("yaml", "lists, json"),
+    "attempts": (0, "whole number from 1"),
+    "temperature": ("hot", "number of zero or more"),
+    "reveal_names": ("yes", "true or false"),
+}
+
+
+@pytest.mark.parametrize(("name", "given", "why"), [(name, *case) for name, case in UNUSABLE.items()])
+async def test_an_option_that_cannot_be_used_is_refused_before_anybody_is_asked(
+    name: str, given: Any, why: str, watch: FakeWatch
+) -> None:
     ask = FakeConductor(VALID)
 
-    await planner("conductor").plan(brief(examples=False), ask=ask, watch=watch)
+    with pytest.raises(Invalid, match=why) as refused:
+        await planner("conductor").plan(brief(**{name: given}), ask=ask, watch=watch)
 
-    assert "<example>" not in ask.prompts[0]
+    assert refused.value.field == "options"
+    assert ask.prompts == []
+
+
+async def test_what_a_conductor_is_frozen_with_can_be_used_as_it_stands(watch: FakeWatch) -> None:
+    frozen = Conductor(slug="c", name="C", model="m", base_url="http://localhost/v1").freeze()
+
+    as_frozen = replace(brief(), options=frozen)
+    proposal = await planner("conductor").plan(as_frozen, ask=FakeConductor(VALID), watch=watch)
+
+    assert proposal.is_valid
 
 
 async def test_a_conductor_that_writes_json_is_asked_for_it(watch: FakeWatch) -> None:
@@ -316,12 +295,15 @@ async def test_what_is_no_workflow_is_refused(given: Any, watch: FakeWatch) -> N
 
 
 def test_an_unknown_planner_is_refused_by_name() -> None:
-    with pytest.raises(UnknownPlanner, match=r"oracle.*conductor, direct, saved"):
+    with pytest.raises(UnknownPlanner, match=r"oracle.*conductor, direct"):
         planner("oracle")
 
 
-def test_planners_are_known_by_name() -> None:
-    assert set(PLANNERS) == {"conductor", "direct", "saved"}
+def test_every_planner_says_whether_it_asks_a_conductor() -> None:
+    asking = {name for name, made in PLANNERS.items() if getattr(made, "asks_conductor", False)}
+
+    assert asking >= {"conductor", "trinity"}
+    assert asking <= set(Profile.CONDUCTED) | {"untrained"}
 
 
 def test_a_proposal_without_problems_has_nothing_to_say() -> None:
