@@ -7,7 +7,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from apps.audit.log import Actor, Entry
-from apps.runs import log
+from apps.audit.statements import together
+from apps.runs import log, rows
 from apps.runs.calls import close_lost
 from apps.runs.models import HEART_STOPPED_AFTER, Driver, Run
 
@@ -30,26 +31,22 @@ def claim_nested(run_id: int, *, driver: str, now: datetime) -> Run | None:
 
 
 def _take(run: Run, *, driver: str, now: datetime) -> Run | None:
-    lost_by, was = run.driver, run.status
-    changes = {
-        "driver": driver,
-        "claim": run.claim + 1,
-        "heart_at": now,
-        "started_at": run.started_at or now,
-        "status": Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING,
-    }
+    lost_by, was, last_heard = run.driver, run.status, run.heart_at
+    run.driver, run.heart_at = driver, now
+    run.started_at = run.started_at or now
+    run.status = Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING
     with transaction.atomic():
         # Whoever changes the row owns it: of two drivers that saw it free, the second changes nothing.
-        if not Run.objects.filter(pk=run.pk, claim=run.claim, status=was, heart_at=run.heart_at).update(**changes):
+        taken, head = together([rows.take_run(run, was=was, last_heard=last_heard), log.take_head(run)])
+        if not taken:
             return None
-        for name, value in changes.items():
-            setattr(run, name, value)
+        run.claim += 1
         if was == Run.Status.QUEUED:
             entries = [Entry("run.claimed", {"driver": driver, "claim": run.claim})]
         else:
-            taken = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
-            entries = [taken, *close_lost(run, at=now)]
-        log.append(run, entries, by=driver_actor(driver), at=now)
+            told = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
+            entries = [told, *close_lost(run, at=now)]
+        log.append(run, entries, by=driver_actor(driver), at=now, head=head)
     return run
 
 

@@ -64,6 +64,7 @@ class Drive:
         self.desk = Desk(run, claims.driver_actor(process.name), timezone.now, self._ring)
         self.scribe = Scribe(process.loop, self.desk.write)
         self.steps: dict[str, Step] = {}
+        self.loaded: dict[str, str] | None = None  # results of steps that were done before, once they were read
         self.failed: dict[str, StepFailed] = {}  # steps that failed for good in the hands of a driver before this one
         self.nested: dict[str, tuple[Attempt, Run]] = {}  # steps that are runs of their own, begun by a driver before
         self.recorded: Recorded = {}
@@ -78,6 +79,8 @@ class Drive:
     def to_the_end(self) -> None:
         """Serve the run in this thread."""
         try:
+            if self.run.workflow_body is not None:
+                self.loaded = self._load()  # while the connection is at hand and nobody waits on the loop
             self.scribe.serve(self._guarded())
         except (RunStopped, RunTaken) as over:
             logger.info("the run is no longer this driver's", why=type(over).__name__)
@@ -257,7 +260,8 @@ class Drive:
 
     async def _execute(self, workflow: Workflow) -> Workflow | None:
         """Carry out all that is not done yet; the workflow its planner makes of it then, or None: the run has ended."""
-        done = await self._do(self._load)
+        done = self.loaded if self.loaded is not None else await self._do(self._load)
+        self.loaded = None  # what is added later is read anew
 
         async def call(step: workflows.Step, results: Mapping[str, str]) -> str:
             return await self._call(workflow, step, results)

@@ -150,9 +150,8 @@ class Typist:
             await self._send(group_of(code), {"type": "run.deltas", "deltas": deltas})
         for code, (proposal, steps) in drafts.items():
             await self._send(group_of(code), {"type": "run.draft", "proposal": proposal, "steps": steps})
-        for bell in bells:
-            kind, group = bell.split(" ", 1)
-            await self._send(group, {"type": kind})
+        rung = (bell.split(" ", 1) for bell in bells)
+        await asyncio.gather(*(self._send(group, {"type": kind}) for kind, group in rung))
 
     async def _store(self, pieces: dict[str, str], drafts: dict[str, tuple[int, list[dict[str, Any]]]]) -> None:
         if not pieces and not drafts:

@@ -53,6 +53,13 @@ SUCCEED = """
 """
 
 
+TAKE_RUN = """
+    UPDATE runs_run SET
+        driver = %(driver)s, claim = claim + 1, status = %(status)s,
+        heart_at = %(heart_at)s, started_at = %(started_at)s
+    WHERE id = %(run)s AND claim = %(claim)s AND status = %(was)s AND heart_at IS NOT DISTINCT FROM %(last_heard)s
+"""
+
 SUCCEED_RUN = """
     UPDATE runs_run SET
         status = 'succeeded', answer = %(text)s, answer_step = %(step)s, answer_rule = %(rule)s,
@@ -66,6 +73,21 @@ def lock_run(run_id: int) -> Statement[tuple[str, int]]:
     """The run's status and claim, its row locked until the transaction ends."""
     sql = "SELECT status, claim FROM runs_run WHERE id = %(run)s FOR NO KEY UPDATE"
     return Statement(sql, {"run": run_id}, lambda cursor: cursor.fetchone())
+
+
+def take_run(run: Run, *, was: str, last_heard: datetime | None) -> Statement[bool]:
+    """Makes the run its driver's, as `run` has it; False where somebody has changed it since `run` was read."""
+    given = {
+        "run": run.pk,
+        "claim": run.claim,
+        "was": was,
+        "last_heard": last_heard,
+        "driver": run.driver,
+        "heart_at": run.heart_at,
+        "started_at": run.started_at,
+        "status": run.status,
+    }
+    return Statement(TAKE_RUN, given, lambda cursor: bool(cursor.rowcount == 1))
 
 
 def start(
