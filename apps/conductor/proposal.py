@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from apps.workers.calls import Completion, Usage
 from apps.workflows import graph
@@ -94,7 +94,13 @@ class Watch(Protocol):
 
 
 class Planner(Protocol):
-    """Anything that writes a workflow: a conductor, a baseline, a person."""
+    """Anything that writes a workflow: a conductor, a baseline, a person.
+
+    `asks_conductor` where it needs a conductor to ask, `learns` where it gets better by what was recorded.
+    """
+
+    asks_conductor: ClassVar[bool]
+    learns: ClassVar[bool]
 
     async def plan(self, brief: Brief, *, ask: Ask, watch: Watch) -> Proposal:
         """A proposal for `brief`; without a workflow when none came of it."""

@@ -48,7 +48,7 @@ def take_answer(workflow: Workflow, results: Mapping[str, str], *, vectors: Vect
 
 
 def smoothie_weights(vectors: Vectors) -> dict[str, float]:
-    """How near each answer lies to what they all are about (Smoothie, arXiv 2412.04692, section 3.2).
+    """How near each answer lies to what they all are about (Smoothie, arXiv 2412.04692, its label-free weights).
 
     err_i is the mean, over all pairs j, k of the others, of ½(‖i−j‖² + ‖i−k‖² − ‖j−k‖²), in which the unknown true
     answer cancels out; the weight is dim / (2·err_i). An error of nothing or less counts as `SMALLEST_ERROR`. Two

@@ -7,19 +7,29 @@ from typing import Final
 from apps.conductor.proposal import Ask, Brief, Planner, Proposal, Watch
 from apps.core.errors import Invalid
 
+from .chance import Chance
 from .conductor import Conductor
 from .direct import Direct
+from .mixture_of_agents import MixtureOfAgents
 from .saved import Saved
+from .self_consistency import SelfConsistency
 from .self_reflection import SelfReflection
+from .smoothie import Smoothie
 from .trinity import Trinity
+from .untrained import Untrained
 
 PLANNERS: Final[Mapping[str, Callable[[], Planner]]] = MappingProxyType(
     {
         "conductor": Conductor,
         "direct": Direct,
+        "moa": MixtureOfAgents,
+        "random": Chance,
         "saved": Saved,
+        "self-consistency": SelfConsistency,
         "self-reflection": SelfReflection,
+        "smoothie": Smoothie,
         "trinity": Trinity,
+        "untrained": Untrained,
     }
 )
 

@@ -1,5 +1,7 @@
 """The planner for a workflow that exists: one a person wrote, saved or edited."""
 
+from typing import ClassVar
+
 from pydantic import ValidationError
 
 from apps.conductor.proposal import Ask, Brief, Proposal, Watch, propose
@@ -13,6 +15,9 @@ class NoWorkflow(Invalid):
 
 class Saved:
     """`options["workflow"]`, a Workflow or its JSON (text or data), checked against the pool and the limit."""
+
+    asks_conductor: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
 
     async def plan(self, brief: Brief, *, ask: Ask, watch: Watch) -> Proposal:
         """:raises NoWorkflow: the option is missing or is none."""
