@@ -69,7 +69,7 @@ class Number:
     Of "12 * 3 = 36 units (3 boxes)" it is the first number after the last equals sign.
     """
 
-    answer: Fraction
+    answer: Fraction | int
     tolerance: Fraction = Fraction(0)
 
     def grade(self, reply: str) -> Grade:
@@ -121,7 +121,7 @@ class Figures:
 
     names: tuple[str, ...]
     among: tuple[str, ...]
-    numbers: tuple[Fraction, ...] = ()
+    numbers: tuple[Fraction | int, ...] = ()
     tolerance: Fraction = Fraction(0)
 
     def grade(self, reply: str) -> Grade:
@@ -134,7 +134,7 @@ class Figures:
             text = text.replace(name, " ")
         found = iter(numbers_in(text))
         for number in self.numbers:
-            if not any(abs(abs(other) - abs(number)) <= self.tolerance for other in found):
+            if not any(abs(abs(other) - abs(Fraction(number))) <= self.tolerance for other in found):
                 return Grade(False, said, f"it does not say {float(number):g}")
         return Grade(True, said)
 
