@@ -1,11 +1,12 @@
 /* The edit page: the canvas draws what the form says, and its operations are posted as the form's. */
 import { createElement } from "react";
 import "./canvas/flow.css";
+import { Folds } from "./canvas/folds";
 import { EMPTY, type GraphModel, type Selection } from "./canvas/model";
 import { mountCanvas } from "./canvas/mount";
 import { countsOf } from "./canvas/watching";
 import { graphOf, heirOf, indexOf, lossOf, ofTheWhole, readDocument, whyNot, type Document } from "./edit/document";
-import { addAfter, moveBy } from "./edit/edits";
+import { addAfter, drawn, moveBy } from "./edit/edits";
 import { EditBar, type Tools } from "./edit/EditBar";
 import { EditForm } from "./edit/form";
 import { afterSettle } from "./page/htmx";
@@ -21,6 +22,7 @@ function edit(host: HTMLElement): void {
   const first = selectionIn(location.href);
   const selected = new Store<string | null>(first.step);
   const model = new Store<GraphModel>({ ...EMPTY, selection: first });
+  const folds = new Folds(`edit folds ${host.dataset.code ?? ""}`);
   const tools = new Store<Tools>({
     selection: model.get().selection,
     canMoveEarlier: false,
@@ -46,7 +48,10 @@ function edit(host: HTMLElement): void {
       canMoveLater: key !== null && selection.edge === null && moveBy(doc, key, 1) !== null,
     });
   };
-  const selectStep = (step: string | null): void => choose({ step, edge: null });
+  const selectStep = (step: string | null): void => {
+    if (step !== null) folds.reveal(step, model.get());
+    choose({ step, edge: null });
+  };
 
   const read = (): void => {
     const before = new Set(keys());
@@ -138,6 +143,7 @@ function edit(host: HTMLElement): void {
 
   mountCanvas(host, {
     store: model,
+    folds,
     memory: `edit ${host.dataset.code ?? ""}`,
     children: bar,
     actions: {
@@ -146,9 +152,10 @@ function edit(host: HTMLElement): void {
         choose({ step: edge.reader, edge });
         host.dispatchEvent(new CustomEvent("studio:edge", { bubbles: true, detail: edge }));
       },
+      showSink: () => form.focusSink(),
       editing: {
         canRead: (reader, source) => whyNot(doc, reader, source) === null,
-        allow: (reader, source) => form.post({ op: "allow", reader, source }),
+        allow: (reader, source) => form.post(drawn(doc, reader, source)),
         refuse: (reader, source) => notice(whyNot(doc, reader, source) ?? "This read cannot be drawn."),
         remove,
       },

@@ -1,18 +1,22 @@
 /* The run page: facts come over the socket, HTML is fetched, and one selection joins outline, canvas and panel. */
 import "./canvas/flow.css";
-import { countsOf, graphOfDraft, graphOfRun } from "./canvas/watching";
+import { Folds } from "./canvas/folds";
+import { seenCards } from "./canvas/level";
 import { EMPTY, type GraphModel } from "./canvas/model";
 import { mountCanvas } from "./canvas/mount";
 import { Tails } from "./canvas/tails";
-import { drafted } from "./draft";
+import { countsOf, graphOf } from "./canvas/watching";
 import type { Frame, RunEvent } from "./live/events";
+import { Nests, type Nested } from "./live/nests";
 import { Session } from "./live/session";
 import { LiveSocket, socketUrl, type Line } from "./live/socket";
 import { isOver, type RunState } from "./live/state";
-import { Announcer, sentences } from "./page/announce";
+import { Streams } from "./live/streams";
+import { Announcer, sentences, within } from "./page/announce";
 import { Clock } from "./page/clock";
 import { showFirstTokens } from "./page/firstToken";
 import { Follow } from "./page/follow";
+import { foldOutline } from "./page/groups";
 import { afterSettle, htmx } from "./page/htmx";
 import { showLine } from "./page/line";
 import { Panel } from "./page/panel";
@@ -32,6 +36,7 @@ function watch(host: HTMLElement): void {
   const first = selectionIn(location.href);
   const selected = new Store<string | null>(first.step);
   const model = new Store<GraphModel>({ ...EMPTY, selection: first });
+  const folds = new Folds(`folds ${host.dataset.code ?? ""}`);
   const announcer = new Announcer(document.getElementById("announce"));
   const panel = new Panel(host.dataset.code ?? "");
   const clock = new Clock();
@@ -47,9 +52,30 @@ function watch(host: HTMLElement): void {
       tellLine();
     },
   });
-  const session = new Session(socket);
-  const texts = new Texts(session.streams, new Follow());
-  const tails = new Tails(session.streams);
+  const streams = new Streams();
+  const session = new Session(socket, streams);
+  const texts = new Texts(streams, new Follow());
+  const tails = new Tails(streams);
+  const grew = (stream: string): void => {
+    texts.grew(stream);
+    tails.grew(stream);
+    showFirstTokens(begunAt);
+  };
+  const nests = new Nests({
+    streams,
+    open: (code, nested) =>
+      new LiveSocket({
+        url: socketUrl(`/ws/runs/${encodeURIComponent(code)}/`, location),
+        cursor: () => nested().state.seq,
+        onFrame: (frame) => nested().take(frame),
+        onLine: () => undefined,
+      }),
+    onEvents: (nested, events, before, after) => tellNested(nested, events, before, after),
+    onText: grew,
+    onDraft: () => draw(),
+  });
+  const begunAt = (stream: string): number | undefined =>
+    session.begunAt(stream) ?? nests.all().map((nested) => nested.session.begunAt(stream)).find((at) => at !== undefined);
   const refresh: Record<Part, () => void> = {
     head: coalesced(() => refetch("head")),
     outline: coalesced(() => refetch("outline")),
@@ -61,26 +87,24 @@ function watch(host: HTMLElement): void {
     showLine(line === "live" && isOver(session.state.status) ? "ended" : line, session.state.seq);
 
   const draw = (): void => {
-    const { state, draft } = session;
-    const graph =
-      state.steps.length > 0 || draft === null
-        ? graphOfRun(state, workers)
-        : graphOfDraft(drafted(draft.steps), workers);
+    const graph = graphOf(session, { workers, inside: (code) => nests.get(code) });
     model.change(graph);
     for (const place of document.querySelectorAll("[data-counts]")) place.textContent = countsOf(graph);
   };
 
   const settle = (): void => {
     texts.find();
+    foldGroups();
     markOutline(selected.get());
     panel.settle();
-    showFirstTokens(session.begunAt);
+    showFirstTokens(begunAt);
     if (isOver(session.state.status)) clock.stop();
     else clock.find();
   };
 
   session.listen({
     onEvents: (events, before, after) => {
+      nests.follow(after);
       draw();
       tellLine();
       for (const stream of closedBy(events)) texts.close(stream);
@@ -90,13 +114,22 @@ function watch(host: HTMLElement): void {
       if (before.seq > 0) announcer.say(...sentences(news, after));
       finish(after);
     },
-    onText: (stream) => {
-      texts.grew(stream);
-      tails.grew(stream);
-      showFirstTokens(session.begunAt);
-    },
+    onText: grew,
     onDraft: draw,
   });
+
+  /** What happens in a nested run is told where it is shown: in the graph, in the outline, and of a step that is open. */
+  const tellNested = (nested: Nested, events: readonly RunEvent[], before: RunState, after: RunState): void => {
+    draw();
+    for (const stream of closedBy(events)) texts.close(stream);
+    if (before.seq === 0) return; // what was before is in the page already
+    if (before.steps !== after.steps || before.status !== after.status) refresh.outline();
+    const step = selected.get();
+    const inner = step?.startsWith(`${nested.path}/`) ? step.slice(nested.path.length + 1) : null;
+    const isShown = step === nested.path ? before.steps !== after.steps : inner !== null;
+    if (isShown && staleParts(events, before, after, inner).has("panel")) refresh.panel();
+    if (folds.isOpen(nested.path)) announcer.say(...within(nested.path, sentences(events, after), session.state));
+  };
 
   const finish = (state: RunState): void => {
     if (!isOver(state.status)) return;
@@ -104,7 +137,12 @@ function watch(host: HTMLElement): void {
     linger ??= setTimeout(() => socket.end(), LINGER_MS);
   };
 
+  /** The server knows nothing yet of a step that is still being written. */
+  const isDrafted = (step: string | null): boolean =>
+    session.draft !== null && model.get().cards.some((card) => card.key === step && card.state === "draft");
+
   const select = (step: string | null): void => {
+    if (step !== null) folds.reveal(step, model.get());
     model.change({ selection: { step, edge: null } });
     if (selected.get() === step) keepInUrl(model.get().selection);
     else selected.set(step);
@@ -115,7 +153,7 @@ function watch(host: HTMLElement): void {
     markOutline(step);
     if (model.get().selection.step !== step) model.change({ selection: { step, edge: null } });
     keepInUrl(model.get().selection);
-    if (model.get().selection.edge === null && session.draft === null) panel.show(step);
+    if (model.get().selection.edge === null && !isDrafted(step)) panel.show(step);
   });
 
   host.addEventListener("studio:edge", (event) => {
@@ -127,21 +165,25 @@ function watch(host: HTMLElement): void {
   });
 
   selectByClick(select);
-  selectByKeys(() => model.get().cards.map((card) => card.key), selected);
+  selectByKeys(() => seenCards(model.get(), folds).map((card) => card.key), selected);
+  const foldGroups = foldOutline(folds);
   afterSettle(settle);
 
   mountCanvas(host, {
     store: model,
+    folds,
     tails,
     memory: `canvas ${host.dataset.code ?? ""}`,
     actions: {
       selectStep: select,
-      selectEdge: (edge) => host.dispatchEvent(new CustomEvent("studio:edge", { bubbles: true, detail: edge })),
+      selectEdge: (edge) => void host.dispatchEvent(new CustomEvent("studio:edge", { bubbles: true, detail: edge })),
+      showSink: () => document.getElementById("answer")?.focus(),
     },
   });
 
   const past = readJson<Extract<Frame, { t: "events" }>>("events");
   if (past !== null) session.take(past);
+  if (first.step !== null) folds.reveal(first.step, model.get());
   settle();
   tellLine();
   socket.start();

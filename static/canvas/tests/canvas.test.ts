@@ -1,14 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { HEIGHT, WIDTH, type Places } from "../src/canvas/geometry";
+import { cardAt, HEIGHT, WIDTH, type Places } from "../src/canvas/geometry";
 import { criticalLength, edgeWidth, readablePast } from "../src/canvas/model";
 import { neighbour } from "../src/canvas/neighbour";
 import { route } from "../src/canvas/route";
-import { countsOf, graphOfDraft, graphOfRun } from "../src/canvas/watching";
+import { countsOf, graphOf, type View } from "../src/canvas/watching";
 import { drafted } from "../src/draft";
+import type { DraftStep } from "../src/live/events";
 import { replay } from "../src/live/reduce";
 import { Trail } from "./trail";
 
 const WORKERS = { atlas: { name: "Atlas", letter: "A", colour: "b", simulated: true } } as const;
+const sight = (inside: Record<string, View> = {}) => ({ workers: WORKERS, inside: (code: string) => inside[code] });
+const view = (trail: Trail, steps: DraftStep[] | null = null): View => ({
+  state: replay(trail.events),
+  draft: steps && { proposal: 9, steps },
+});
+
 const NODES = [
   { key: "s1", access: [] },
   { key: "s2", access: ["s1"] },
@@ -67,7 +74,7 @@ describe("an edge", () => {
   });
 
   test("goes round a card that stands between", () => {
-    const card = { x: 200, y: 0 };
+    const card = cardAt({ x: 200, y: 0 });
     const { path } = route(from, to, [card]);
     const heights = [...path.matchAll(/L(\S+) (\S+)/g)].map((match) => Number(match[2]));
     expect(heights).toHaveLength(1);
@@ -75,14 +82,14 @@ describe("an edge", () => {
   });
 
   test("passes between two cards where there is a gap", () => {
-    const column = [-80, 60].map((y) => ({ x: 200, y }));
+    const column = [-80, 60].map((y) => cardAt({ x: 200, y }));
     const { path } = route(from, to, column);
     expect(path).toContain(`L${200 + WIDTH} `);
     expect(path).not.toContain("NaN");
   });
 
   test("takes no notice of cards it passes at a distance", () => {
-    expect(route(from, to, [{ x: 200, y: 500 }]).path).toBe("M0 50 L600 50");
+    expect(route(from, to, [cardAt({ x: 200, y: 500 })]).path).toBe("M0 50 L600 50");
   });
 });
 
@@ -90,7 +97,7 @@ describe("the cards of a run", () => {
   test("say what they wait for, do, and did", () => {
     const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: ["s1", "s2"] });
     trail.started("s1", 11).succeeded("s1", 11, "**North**\nleads.").started("s2", 12);
-    const { cards, edges } = graphOfRun(replay(trail.events), WORKERS);
+    const { cards, edges } = graphOf(view(trail), sight());
     expect(cards.map(({ state, meta, text, stream }) => [state, meta, text, stream])).toEqual([
       ["succeeded", "1.5 s", "North leads.", null],
       ["running", "", "Waiting for the first token", "a12"],
@@ -105,17 +112,17 @@ describe("the cards of a run", () => {
 
   test("are on hold while the run is", () => {
     const trail = new Trail().submitted().adopted({ s1: [] }).add("run.held", { reason: "review" });
-    expect(graphOfRun(replay(trail.events), WORKERS).cards[0]?.state).toBe("held");
+    expect(graphOf(view(trail), sight()).cards[0]?.state).toBe("held");
   });
 
   test("are counted", () => {
     const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"] });
-    expect(countsOf(graphOfRun(replay(trail.events), WORKERS))).toBe("2 steps · 1 access edge · critical path 2 steps");
+    expect(countsOf(graphOf(view(trail), sight()))).toBe("2 steps · 1 access edge · critical path 2 steps");
   });
 
   test("show a worker that the page does not know", () => {
     const trail = new Trail().submitted().adopted({ s1: [] });
-    expect(graphOfRun(replay(trail.events), {}).cards[0]?.worker).toMatchObject({ name: "atlas", letter: "A" });
+    expect(graphOf(view(trail), { ...sight(), workers: {} }).cards[0]?.worker).toMatchObject({ name: "atlas", letter: "A" });
   });
 });
 
@@ -145,8 +152,19 @@ describe("a draft", () => {
 
   test("of nothing is nothing", () => expect(drafted([])).toEqual([]));
 
+  test("of a later round goes on behind the steps that are there, and may read them", () => {
+    const later = [
+      { position: 3, instruction: "Check", worker: null, access: [2] },
+      { position: 4, instruction: "Answer", worker: null, access: [2, 3, 9] },
+    ];
+    expect(drafted(later, ["s1", "s2", "s7"]).map(({ key, position, access }) => [key, position, access])).toEqual([
+      ["s8", 4, ["s7"]],
+      ["s9", 5, ["s7", "s8"]],
+    ]);
+  });
+
   test("is drawn with what is known of it", () => {
-    const { cards, edges } = graphOfDraft(drafted(steps), WORKERS);
+    const { cards, edges } = graphOf(view(new Trail().submitted(), steps), sight());
     expect(cards.map(({ title, state, worker, text }) => [title, state, worker?.name, text])).toEqual([
       ["Count the rows", "draft", "Atlas", "Reads the task alone"],
       ["Sum them", "draft", undefined, "Being planned"],
@@ -159,4 +177,151 @@ describe("a draft", () => {
     const adopted = replay(new Trail().submitted().adopted({ s1: [], s2: [], s3: ["s1", "s2"] }).events);
     expect(adopted.steps.map((step) => step.key)).toEqual(drafted(steps).map((step) => step.key));
   });
+});
+
+describe("rounds", () => {
+  const twice = (): Trail =>
+    new Trail().submitted({ rounds: 2 }).planned(1, 1, null).adopted({ s1: [], s2: ["s1"] }).started("s1", 1).succeeded("s1", 1);
+  const rounds = (trail: Trail, steps: DraftStep[] | null = null) => graphOf(view(trail, steps), sight()).rounds;
+
+  test("are no groups while there is but one", () => expect(rounds(twice())).toEqual([]));
+
+  test("that are being planned stand in the graph as a note that says so", () => {
+    const trail = twice().planned(9, 2);
+    const { notes } = graphOf(view(trail), sight());
+    expect(rounds(trail).map(({ number, verdict, members }) => [number, verdict, members])).toEqual([
+      [1, "", ["s1", "s2"]],
+      [2, "being planned", ["note:2"]],
+    ]);
+    expect(notes[0]).toMatchObject({ title: "Looks at the answer", stream: "p9", access: ["s2"] });
+  });
+
+  test("being written hold the drafted steps, under the keys they will have", () => {
+    const draft = [{ position: 0, instruction: "Check it", worker: "atlas", access: [] }, { position: 1, instruction: null, worker: null, access: [0] }];
+    const { cards, notes } = graphOf(view(twice().planned(9, 2), draft), sight());
+    expect(cards.slice(2).map(({ key, position, round, access, state }) => [key, position, round, access, state])).toEqual([
+      ["s3", 3, 2, [], "draft"],
+      ["s4", 4, 2, ["s3"], "draft"],
+    ]);
+    expect([rounds(twice().planned(9, 2), draft)[1]?.verdict, notes]).toEqual(["being planned", []]);
+  });
+
+  test("say whether they kept or changed what there was", () => {
+    expect(rounds(twice().planned(9, 2, "kept"))[1]).toMatchObject({ verdict: "kept", members: ["note:2"], state: "succeeded" });
+    const changed = rounds(twice().planned(9, 2, "changed").extended({ s3: ["s2"] }));
+    expect(changed[1]).toMatchObject({ verdict: "changed", members: ["s3"], progress: "0 of 1 step" });
+    expect(changed[0]).toMatchObject({ progress: "1 of 2 steps" });
+  });
+
+  test("that came to nothing say so", () => {
+    const data = { proposal: 9, number: 2, round: 2, verdict: null, repairs: [], problems: ["?"], input_tokens: 0, output_tokens: 0 };
+    const trail = twice().planned(9, 2).add("planning.failed", { ...data, cost_usd: "0", duration_ms: 1 });
+    expect(rounds(trail)[1]).toMatchObject({ verdict: "not planned", state: "failed" });
+  });
+
+  test("are counted", () => {
+    const trail = twice().extended({ s3: ["s2"] });
+    expect(countsOf(graphOf(view(trail), sight()))).toBe("2 rounds · 3 steps · 2 access edges · critical path 3 steps");
+  });
+});
+
+test("of a planner that goes turn by turn the next turn is a note, and no group", () => {
+  const trail = new Trail().submitted({ planner: "trinity" }).planned(1, 1, null).adopted({ s1: [] }).planned(2, 2);
+  const { notes, rounds } = graphOf(view(trail), sight());
+  expect(notes).toMatchObject([{ key: "note:next", title: "What comes next", access: ["s1"] }]);
+  expect(rounds).toEqual([]);
+  const after = graphOf(view(trail.planned(2, 2, null).extended({ s2: ["s1"] }, 2)), sight());
+  expect([after.notes, after.rounds, after.cards.map(({ round }) => round)]).toEqual([[], [], [1, 1]]);
+});
+
+test("a workflow that was run again is drawn in turns where each of its rounds is one step, else in rounds", () => {
+  const saved = (last: object): Trail => {
+    const steps = [{ key: "s1", round: 1 }, { key: "s2", round: 2 }, { key: "s3", ...last }].map((step) => ({ worker: "atlas", access: [], ...step }));
+    const submitted = new Trail().submitted({ planner: "saved" });
+    return submitted.add("workflow.adopted", { by: "fork", warnings: [], steps, sink: { kind: "last" } });
+  };
+  expect(graphOf(view(saved({ round: 3 })), sight()).rounds).toEqual([]);
+  expect(graphOf(view(saved({ round: 2 })), sight()).rounds.map(({ verdict }) => verdict)).toEqual(["", ""]);
+});
+
+describe("a sink", () => {
+  const vote = { kind: "vote", over: ["s1", "s2", "s3", "s4", "s5"] };
+  const five = (sink: object): Trail =>
+    new Trail().submitted().adopted({ s1: [], s2: [], s3: [], s4: [] }).extended({ s5: [] }, 1, sink);
+
+  test("says what it will count, and how much of it is there", () => {
+    const { sink, edges } = graphOf(view(five(vote).started("s2", 1).succeeded("s2", 1)), sight());
+    expect(sink).toMatchObject({ kind: "vote", meta: "1 of 5 in", text: "What most of 5 steps say", rows: [], state: "waiting" });
+    expect(edges).toEqual([]); // it reads nothing: no worker is asked
+  });
+
+  test("that has voted shows the answers and how many said each, the one taken first", () => {
+    const counts = { "42": ["s1", "s3"], "41": ["s2", "s4"], "7": ["s5"] };
+    const { sink } = graphOf(view(five(vote).answered("s3", "vote-tie", { counts, tie: true })), sight());
+    expect(sink).toMatchObject({ meta: "a tie: the first said", taken: ["s1", "s3"] });
+    expect(sink?.rows.map(({ label, share, isTaken }) => [label, share, isTaken])).toEqual([
+      ["42", "2 of 5", true],
+      ["41", "2 of 5", false],
+      ["7", "1 of 5", false],
+    ]);
+  });
+
+  test("has room for three answers, and says how many more there are", () => {
+    const counts = { a: ["s1", "s2"], b: ["s3"], c: ["s4"], d: ["s5"] };
+    const { sink } = graphOf(view(five(vote).answered("s1", "vote", { counts, tie: false })), sight());
+    expect(sink?.rows.map(({ label }) => label)).toEqual(["a", "b", "2 others"]);
+  });
+
+  test("that has selected shows the weights by step, the chosen first", () => {
+    const weights = { s1: 0.21, s2: 3.14159, s3: 12.5, s4: 1, s5: 0.00012 };
+    const select = { ...vote, kind: "select" };
+    const { sink } = graphOf(view(five(select).answered("s3", "select", { weights })), sight());
+    expect(sink?.rows.map(({ label, share }) => [label, share])).toEqual([["Step 3", "12.5"], ["Step 2", "3.14"], ["3 others", ""]]);
+    expect(sink?.taken).toEqual(["s3"]);
+  });
+
+  test("of the last step is not drawn", () => {
+    expect(graphOf(view(five({ kind: "last" })), sight()).sink).toBeNull();
+  });
+});
+
+describe("a nested run", () => {
+  const outer = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"] }).started("s1", 1, 1, { nested: "k9" });
+  const inner = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: ["s2"] }).started("s1", 5).succeeded("s1", 5);
+
+  test("folded, is its step with how far it is", () => {
+    const { cards } = graphOf(view(outer()), sight({ k9: view(inner()) }));
+    expect(cards[0]).toMatchObject({ text: "A run of its own: 1 of 3 steps", nest: { code: "k9", progress: "1 of 3 steps" } });
+    expect(cards[1]?.nest).toBeNull();
+  });
+
+  test("holds its own steps and reads, under the key of the step it is in", () => {
+    const graph = graphOf(view(outer()), sight({ k9: view(inner()) })).cards[0]?.nest?.graph;
+    expect(graph?.cards.map(({ key, access, state }) => [key, access, state])).toEqual([
+      ["s1/s1", [], "succeeded"],
+      ["s1/s2", ["s1/s1"], "waiting"],
+      ["s1/s3", ["s1/s2"], "waiting"],
+    ]);
+    expect(graph?.edges).toMatchObject([{ source: "s1/s1", reader: "s1/s2" }, { source: "s1/s2", reader: "s1/s3" }]);
+  });
+
+  test("may hold another", () => {
+    const deeper = new Trail().submitted().adopted({ s1: [] });
+    const middle = inner().started("s2", 6, 1, { nested: "k10" });
+    const graph = graphOf(view(outer()), sight({ k9: view(middle), k10: view(deeper) })).cards[0]?.nest?.graph;
+    expect(graph?.cards[1]?.nest?.graph.cards.map(({ key }) => key)).toEqual(["s1/s2/s1"]);
+  });
+
+  test("that has no steps yet says what it waits for", () => {
+    const note = (inside: Record<string, View>) => graphOf(view(outer()), sight(inside)).cards[0]?.nest?.graph.notes[0];
+    expect(note({})?.text).toBe("Its steps are being fetched");
+    const planning = new Trail().submitted().add("planning.started", { proposal: 3, number: 1, round: 1, conductor: "sim" });
+    expect(note({ k9: view(planning) })).toMatchObject({ key: "s1/note:1", text: "The conductor is writing its plan", stream: "p3" });
+  });
+});
+
+test("a card has the role its planner gave the step", () => {
+  const steps = [{ key: "s1", worker: "atlas", access: [], role: "thinker", round: 1 }];
+  const trail = new Trail().submitted().add("workflow.adopted", { by: "planner", warnings: [], steps, sink: { kind: "last" } });
+  expect(graphOf(view(trail), sight()).cards[0]?.role).toBe("thinker");
 });

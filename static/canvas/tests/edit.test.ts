@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { graphOf, heirOf, lossOf, ofTheWhole, readDocument, whyNot, type Document } from "../src/edit/document";
-import { addAfter, moveBy } from "../src/edit/edits";
+import { addAfter, drawn, moveBy } from "../src/edit/edits";
 import { EditForm } from "../src/edit/form";
 
-const step = (key: string, access: string[] = []) => ({ key, instruction: `Do ${key}`, worker: "atlas", access });
+const step = (key: string, access: string[] = []) => ({ key, instruction: `Do ${key}`, worker: "atlas", access, role: "", round: 1 });
 const DOCUMENT: Document = {
-  workflow: { steps: [step("s1"), step("s4"), step("s2", ["s1", "s4"])] },
+  workflow: { steps: [step("s1"), step("s4"), step("s2", ["s1", "s4"])], sink: { kind: "last" } },
   problems: [
     { code: "long", message: "Step 2 is too long.", step: "s4", edge: null, severity: "error" },
     { code: "edge", message: "Step 3 may not read step 1.", step: "s2", edge: ["s1", "s2"], severity: "error" },
@@ -48,6 +48,30 @@ describe("the graph of a document", () => {
   });
 });
 
+describe("a vote that is edited", () => {
+  const voting: Document = { ...DOCUMENT, workflow: { ...DOCUMENT.workflow, sink: { kind: "vote", over: ["s1", "zz"] } } };
+  test("is drawn over the steps it counts, and no others", () => {
+    expect(graphOf(voting, {}).sink).toMatchObject({ kind: "vote", over: ["s1"], text: "What most of step 1 say" });
+    expect(graphOf(DOCUMENT, {}).sink).toBeNull();
+  });
+  test("counts one more step when a line is drawn to it", () => {
+    expect(drawn(voting, "sink:", "s4")).toEqual({ op: "sink", sink: { kind: "vote", over: ["s1", "s4"] } });
+    expect(drawn(voting, "s2", "s4")).toEqual({ op: "allow", reader: "s2", source: "s4" });
+    expect([whyNot(voting, "sink:", "s4"), whyNot(voting, "sink:", "s1")]).toEqual([null, "Step 1 is counted already."]);
+  });
+  test("is named among what a step that is removed takes along", () => {
+    expect(lossOf(voting, "s1")).toBe("Step 3 reads it and loses what it says. The vote no longer counts it.");
+  });
+});
+
+test("the steps of a later round are grouped, with their roles on their cards", () => {
+  const later = { ...step("s5"), round: 2, role: "verifier" };
+  const both = { ...DOCUMENT, workflow: { ...DOCUMENT.workflow, steps: [...DOCUMENT.workflow.steps, later] } };
+  const { cards, rounds } = graphOf(both, {});
+  expect(rounds.map(({ number, members }) => [number, members])).toEqual([[1, ["s1", "s4", "s2"]], [2, ["s5"]]]);
+  expect(cards.at(-1)?.role).toBe("verifier");
+});
+
 describe("removing a step", () => {
   test("says who loses what it says", () => {
     expect(lossOf(DOCUMENT, "s1")).toBe("Step 3 reads it and loses what it says.");
@@ -62,7 +86,7 @@ describe("operations", () => {
   test("a new step comes after the selected one, with its worker", () => {
     expect(addAfter(DOCUMENT, "s1")).toEqual({ op: "add", after: "s1", instruction: "", worker: "atlas", access: [] });
     expect(addAfter(DOCUMENT, null)).toMatchObject({ after: "s2" });
-    expect(addAfter({ ...DOCUMENT, workflow: { steps: [] } }, null)).toMatchObject({ after: null, worker: "birch" });
+    expect(addAfter({ ...DOCUMENT, workflow: { steps: [], sink: { kind: "last" } } }, null)).toMatchObject({ after: null, worker: "birch" });
   });
   test("a step moves by one place, and not off the end", () => {
     expect(moveBy(DOCUMENT, "s4", 1)).toEqual({ op: "move", key: "s4", to: 2 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { GAP_Y, HEIGHT, isInView, revealing, yielding, WIDTH, type Node, type Places } from "../src/canvas/geometry";
+import { BEHIND_ALL, GAP_Y, HEIGHT, isInView, revealing, yielding, WIDTH, type Node, type Places } from "../src/canvas/geometry";
 import { layered } from "../src/canvas/layout";
 import { place } from "../src/canvas/place";
 
@@ -96,6 +96,32 @@ describe("while a plan streams in", () => {
     expect(all.get("s1")).toEqual(first.get("s1"));
     expect(x(all, "s5")).toBeGreaterThan(x(all, "s4"));
     expectNoOverlap(all);
+  });
+});
+
+describe("a sink", () => {
+  const nodes = (steps: Record<string, string[]>, over: string[]): Node[] => [
+    ...graph(steps),
+    { key: "sink:", access: over, round: BEHIND_ALL },
+  ];
+
+  test("stands right of all steps, also of those it does not count", () => {
+    const places = layered(nodes({ s1: [], s2: ["s1"], s3: ["s2"] }, ["s1", "s2"]));
+    expect(x(places, "sink:")).toBeGreaterThan(x(places, "s3") + WIDTH);
+  });
+
+  test("makes way for steps that come later, which move nothing else", () => {
+    const before = layered(nodes({ s1: [], s2: ["s1"] }, ["s2"]));
+    const after = place(nodes({ s1: [], s2: ["s1"], s3: ["s1", "s2"] }, ["s2", "s3"]), before);
+    expect([after.get("s1"), after.get("s2")]).toEqual([before.get("s1"), before.get("s2")]);
+    expect(x(after, "sink:")).toBeGreaterThan(x(after, "s3") + WIDTH);
+    expectNoOverlap(after);
+  });
+
+  test("stays where a person has put it", () => {
+    const before: Places = new Map([...layered(nodes({ s1: [] }, ["s1"])), ["sink:", { x: -500, y: 0 }]]);
+    const after = place(nodes({ s1: [], s2: ["s1"] }, ["s1", "s2"]), before, { held: new Set(["sink:"]) });
+    expect(after.get("sink:")).toEqual({ x: -500, y: 0 });
   });
 });
 

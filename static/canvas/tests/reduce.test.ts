@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { reduce, replay } from "../src/live/reduce";
-import { NOTHING, stepOf, type RunState } from "../src/live/state";
+import { NOTHING, planningRound, stepOf, type RunState } from "../src/live/state";
 import { Trail } from "./trail";
 
 const statuses = (state: RunState): Record<string, string> =>
@@ -197,4 +197,70 @@ test("a reused step costs nothing and says where it is from and what it once cos
 
 test("nothing has happened before the first event", () => {
   expect(replay([])).toBe(NOTHING);
+});
+
+describe("rounds", () => {
+  const first = (): Trail =>
+    new Trail().submitted({ rounds: 2 }).planned(5, 1, null).adopted({ s1: [], s2: ["s1"] }).started("s1", 1).succeeded("s1", 1);
+
+  test("a later one is planned while the run goes on", () => {
+    const state = replay(first().planned(6, 2).events);
+    expect(state).toMatchObject({ status: "running", rounds: 2 });
+    expect(planningRound(state)).toBe(2);
+  });
+
+  test("appends steps and leaves those that are there the very same", () => {
+    const trail = first();
+    const before = replay(trail.events);
+    const after = replay(trail.planned(6, 2, "changed").extended({ s3: [], s4: ["s2", "s3"] }).events.slice(before.seq), before);
+    expect(after.steps.map(({ key, position, round }) => [key, position, round])).toEqual([
+      ["s1", 1, 1],
+      ["s2", 2, 1],
+      ["s3", 3, 2],
+      ["s4", 4, 2],
+    ]);
+    expect([after.steps[0], after.steps[1]]).toEqual([before.steps[0], before.steps[1]]);
+    expect(after.steps[0]).toBe(before.steps[0]);
+    expect(after.planning.at(-1)).toMatchObject({ round: 2, verdict: "changed" });
+  });
+
+  test("may be kept", () => {
+    const state = replay(first().planned(6, 2, "kept").events);
+    expect([state.steps.length, state.planning.at(-1)?.verdict]).toEqual([2, "kept"]);
+    expect(planningRound(state)).toBeNull();
+  });
+
+  test("told twice, joins each step once", () => {
+    const trail = first().extended({ s3: ["s2"] }).extended({ s3: ["s2"] });
+    expect(replay(trail.events).steps.map(({ key }) => key)).toEqual(["s1", "s2", "s3"]);
+  });
+});
+
+test("a step may have a role, and become a run of its own", () => {
+  const steps = [{ key: "s1", worker: "atlas", access: [], role: "thinker", round: 1 }];
+  const trail = new Trail().submitted().add("workflow.adopted", { by: "planner", warnings: [], steps, sink: { kind: "last" } });
+  trail.started("s1", 7, 1, { nested: "k42" });
+  expect(replay(trail.events).steps[0]).toMatchObject({ role: "thinker", nested: "k42", status: "running" });
+});
+
+test("a run may be nested in another, and says in which", () => {
+  const nested_in = { run: "k40", step: "s3", attempt: 9 };
+  expect(replay(new Trail().submitted({ nested_in }).events).nestedIn).toEqual(nested_in);
+});
+
+test("a vote ends with how it was taken", () => {
+  const detail = { counts: { "42": ["s1", "s3"], "41": ["s2"] }, tie: false };
+  const sink = { kind: "vote", over: ["s1", "s2", "s3"] };
+  const state = replay(new Trail().submitted().adopted({ s1: [], s2: [] }).extended({ s3: [] }, 1, sink).answered("s1", "vote", detail).events);
+  expect(state).toMatchObject({ sink, answerRule: "vote", answerDetail: detail, answerStep: "s1" });
+});
+
+test("trails from before there were sinks have the last step's", () => {
+  expect(replay(new Trail().submitted().adopted({ s1: [] }).events).sink).toEqual({ kind: "last" });
+});
+
+test("what people must know of the planning is kept in its order", () => {
+  const trail = new Trail().submitted().add("planning.fellback", { from: "conductor", to: "direct" }, { reason: "It is down." });
+  trail.add("run.noticed", {}, { reason: "Round 2 was not planned." });
+  expect(replay(trail.events).notices).toEqual(["It is down.", "Round 2 was not planned."]);
 });

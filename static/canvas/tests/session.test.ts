@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Frame, RunEvent } from "../src/live/events";
 import { Session } from "../src/live/session";
+import { Streams } from "../src/live/streams";
 import { Trail } from "./trail";
 
 function session() {
@@ -8,6 +9,7 @@ function session() {
   let now = 0;
   const it = new Session(
     { hello: () => asked.push("hello"), fill: (stream, from) => asked.push(`fill ${stream} ${from}`) },
+    new Streams(),
     () => now,
   );
   return { it, asked, later: (ms: number) => void (now += ms) };
@@ -83,6 +85,37 @@ describe("a session", () => {
     it.take({ t: "draft", proposal: 5, steps: STEPS });
     const data = { proposal: 5, number: 1, repairs: [], problems: [], input_tokens: 0, output_tokens: 0, cost_usd: "0" };
     it.take(frame(new Trail().submitted().add(verb, data).events));
+    expect(it.draft).toBeNull();
+  });
+
+  test("shows the draft of a later round beside the steps that are there, until they are joined", () => {
+    const { it } = session();
+    const trail = new Trail().submitted({ rounds: 2 }).planned(5, 1, null).adopted({ s1: [] });
+    it.take(frame(trail.events));
+    it.take({ t: "draft", proposal: 6, steps: STEPS }); // may come before its planning is told of
+    expect(it.draft?.proposal).toBe(6);
+    it.take(frame(trail.planned(6, 2, "changed").events));
+    expect(it.draft?.proposal).toBe(6);
+    it.take(frame(trail.extended({ s2: ["s1"] }).events));
+    expect(it.draft).toBeNull();
+    it.take({ t: "draft", proposal: 6, steps: STEPS });
+    expect(it.draft).toBeNull();
+  });
+
+  test("takes no draft of a plan that is done with", () => {
+    const { it } = session();
+    it.take(frame(new Trail().submitted({ rounds: 2 }).planned(5, 1, null).adopted({ s1: [] }).planned(6, 2, "kept").events));
+    for (const proposal of [4, 5, 6]) it.take({ t: "draft", proposal, steps: STEPS });
+    expect(it.draft).toBeNull();
+  });
+
+  test("takes the draft away when the round keeps what there is", () => {
+    const { it } = session();
+    const trail = new Trail().submitted({ rounds: 2 }).planned(5, 1, null).adopted({ s1: [] }).planned(6, 2);
+    it.take(frame(trail.events));
+    it.take({ t: "draft", proposal: 6, steps: STEPS });
+    const data = { proposal: 6, number: 2, round: 2, verdict: "kept", repairs: [], problems: [], input_tokens: 0, output_tokens: 0 };
+    it.take(frame(trail.add("planning.done", { ...data, cost_usd: "0", duration_ms: 1 }).events));
     expect(it.draft).toBeNull();
   });
 });

@@ -12,8 +12,8 @@ export class Trail {
     return this;
   }
 
-  submitted(): this {
-    const data = { profile: "ultra", planner: "conductor", pool: ["atlas"], max_steps: 5, review: false, parent: null, seed: 1 };
+  submitted(more: object = {}): this {
+    const data = { profile: "ultra", planner: "conductor", pool: ["atlas"], max_steps: 5, review: false, parent: null, seed: 1, ...more };
     return this.add("run.submitted", data, { task: "Which region grew most?" });
   }
 
@@ -31,8 +31,33 @@ export class Trail {
     return this.add("workflow.adopted", data, Object.fromEntries(texts));
   }
 
-  started(step: string, attempt: number, number = 1): this {
-    return this.add("step.started", { step, attempt, number, worker: "atlas", digest: "d" });
+  /** Further steps, as `{ s4: ["s3"] }`, of a later round or of the same one. */
+  extended(steps: Record<string, string[]>, round = 2, sink: object = { kind: "last" }): this {
+    const data = {
+      by: "planner",
+      warnings: [],
+      steps: Object.entries(steps).map(([key, access]) => ({ key, worker: "atlas", access, role: "", round })),
+      sink,
+    };
+    const texts = Object.keys(steps).map((key) => [`instruction:${key}`, `Do ${key}.`]);
+    return this.add("workflow.extended", data, Object.fromEntries(texts));
+  }
+
+  /** The planner is asked in `round`, and what it wrote is done with; without `verdict` it is still writing. */
+  planned(proposal: number, round: number, verdict?: "kept" | "changed" | null): this {
+    this.add("planning.started", { proposal, number: round, round, conductor: "sim" });
+    if (verdict === undefined) return this;
+    const data = { proposal, number: round, round, verdict, repairs: [], problems: [], steps: 1, duration_ms: 10 };
+    return this.add("planning.done", { ...data, input_tokens: 1, output_tokens: 1, cost_usd: "0" });
+  }
+
+  started(step: string, attempt: number, number = 1, more: object = {}): this {
+    return this.add("step.started", { step, attempt, number, worker: "atlas", digest: "d", ...more });
+  }
+
+  answered(step: string, rule = "last", detail?: object): this {
+    const data = { rule, step, duration_ms: 9000, cost_usd: "0.01", tokens: 320, ...(detail ? { detail } : {}) };
+    return this.add("run.succeeded", data, { answer: "North." });
   }
 
   succeeded(step: string, attempt: number, result = "Fine.", cost: string | null = "0.01"): this {

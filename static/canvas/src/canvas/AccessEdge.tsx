@@ -1,21 +1,18 @@
-/* An edge: exactly "may read". Its width is what passed along it. */
+/* The lines of the graph: an edge is exactly "may read", as wide as what passed; a count leads to the sink. */
 import { EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
 import { memo, useContext } from "react";
 import { plural } from "../numbers";
 import { SharedContext } from "./context";
-import { edgeWidth, isSameEdge, type Edge, type Past } from "./model";
+import type { Counted, Drawn } from "./flow";
+import type { Boxes } from "./geometry";
+import { edgeWidth, isSameEdge, prefixOf, type Edge, type Past } from "./model";
 import { route } from "./route";
 
 export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
-  const { model, places, past } = useContext(SharedContext);
-  const edge = props.data as Edge;
+  const { model, boxes, past } = useContext(SharedContext);
+  const edge = props.data as Drawn;
   const isSelected = isSameEdge(model.selection.edge, edge);
-  const cards = [...places].filter(([key]) => key !== edge.source && key !== edge.reader).map(([, place]) => place);
-  const { path, middle } = route(
-    { x: props.sourceX, y: props.sourceY },
-    { x: props.targetX, y: props.targetY },
-    cards,
-  );
+  const { path, middle } = lineOf(props, boxes);
 
   return (
     <g
@@ -28,7 +25,7 @@ export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
     >
       <path className="flow-line" d={path} style={{ strokeWidth: edgeWidth(edge.tokens) + (isSelected ? 1 : 0) }} />
       <path className="react-flow__edge-interaction" d={path} fill="none" strokeOpacity={0} strokeWidth={18}>
-        <title>{describe(edge, model.cards)}</title>
+        <title>{describe(edge)}</title>
       </path>
       {edge.problem !== null && (
         <EdgeLabelRenderer>
@@ -50,8 +47,32 @@ function nearness(edge: Edge, past: Past): 1 | 2 | "none" {
   return past.has(edge.reader) && past.has(edge.source) ? 2 : "none";
 }
 
-function describe(edge: Edge, cards: readonly { key: string; position: number }[]): string {
-  const number = (key: string): number => cards.find((card) => card.key === key)?.position ?? 0;
-  const what = `Step ${number(edge.reader)} may read step ${number(edge.source)}`;
-  return edge.tokens === null ? what : `${what} · ${plural(edge.tokens, "token")}`;
+/** From a step to the sink that counts its result. */
+export const CountEdge = memo(function CountEdge(props: EdgeProps) {
+  const { boxes } = useContext(SharedContext);
+  const { isTaken, what } = props.data as Counted;
+  const { path } = lineOf(props, boxes);
+  return (
+    <g className="flow-edge" data-kind="count" data-taken={isTaken}>
+      <path className="flow-line" d={path} />
+      <path className="react-flow__edge-interaction" d={path} fill="none" strokeOpacity={0} strokeWidth={18}>
+        <title>{what}</title>
+      </path>
+    </g>
+  );
+});
+
+/** Round everything that stands between, as far as it belongs to the same run. */
+function lineOf(props: EdgeProps, boxes: Boxes): ReturnType<typeof route> {
+  const prefix = prefixOf(props.source);
+  const between = [...boxes].filter(([key]) => prefixOf(key) === prefix && key !== props.source && key !== props.target);
+  return route(
+    { x: props.sourceX, y: props.sourceY },
+    { x: props.targetX, y: props.targetY },
+    between.map(([, box]) => box),
+  );
+}
+
+function describe(edge: Drawn): string {
+  return edge.tokens === null ? edge.what : `${edge.what} · ${plural(edge.tokens, "token")}`;
 }

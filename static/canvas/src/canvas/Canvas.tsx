@@ -1,4 +1,4 @@
-/* The graph: cards and edges from a model, at places that stay. What happens on it is told through `actions`. */
+/* The graph: cards, edges and groups from a model, at places that stay. What happens on it is told through `actions`. */
 import {
   Background,
   ReactFlow,
@@ -6,26 +6,43 @@ import {
   useReactFlow,
   useStoreApi,
   type Connection,
-  type Edge as FlowEdge,
   type FinalConnectionState,
-  type Node as FlowNode,
   type NodeChange,
 } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState, useSyncExternalStore, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+  type FocusEvent,
+  type KeyboardEvent,
+  type MouseEvent as ReactMouseEvent,
+  type ReactNode,
+} from "react";
 import type { Store } from "../store";
-import { AccessEdge } from "./AccessEdge";
+import { AccessEdge, CountEdge } from "./AccessEdge";
 import { SharedContext } from "./context";
-import { HEIGHT, isInView, revealing, WIDTH } from "./geometry";
-import { edgeId, readablePast, type Edge, type GraphModel } from "./model";
+import { edgesOf, nodesOf, type Counted, type Drawn } from "./flow";
+import type { Folds } from "./folds";
+import { isInView, revealing } from "./geometry";
+import { levelOf, seenCards } from "./level";
+import { around, isRound, isSink, readablePast, type GraphModel } from "./model";
 import { neighbour, type Direction } from "./neighbour";
-import { StepCard, type StepNodeData } from "./StepCard";
+import { NestFrame } from "./NestFrame";
+import { NoteCard, RoundGroup } from "./RoundGroup";
+import { SinkNode } from "./SinkNode";
+import { StepCard } from "./StepCard";
 import type { Tails } from "./tails";
-import { usePlaces } from "./usePlaces";
+import { useBoxes } from "./useBoxes";
 import { calm, Viewport } from "./Viewport";
 
 export type Actions = {
   selectStep(key: string | null): void;
   selectEdge(edge: { source: string; reader: string }): void;
+  /** Lead to where the page tells of the sink. */
+  showSink(): void;
   /** Only where the graph can be edited. */
   editing?: {
     canRead(reader: string, source: string): boolean;
@@ -37,6 +54,7 @@ export type Actions = {
 
 export type CanvasProps = {
   store: Store<GraphModel>;
+  folds: Folds;
   actions: Actions;
   tails?: Tails;
   /** The name under which this tab remembers what was moved. */
@@ -46,8 +64,8 @@ export type CanvasProps = {
 
 /** The height of the tools that an editor puts over the graph. */
 const TOOLS = 44;
-const NODE_TYPES = { step: StepCard };
-const EDGE_TYPES = { access: AccessEdge };
+const NODE_TYPES = { step: StepCard, nest: NestFrame, round: RoundGroup, note: NoteCard, sink: SinkNode };
+const EDGE_TYPES = { access: AccessEdge, count: CountEdge };
 const ARROWS: Readonly<Record<string, Direction>> = {
   ArrowLeft: "left",
   ArrowRight: "right",
@@ -63,29 +81,52 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-function Flow({ store: models, actions, tails, memory, children }: CanvasProps) {
+function Flow({ store: models, folds, actions, tails, memory, children }: CanvasProps) {
   const model = useSyncExternalStore(models.watch, models.get);
+  const turned = useSyncExternalStore(folds.watch, folds.get);
   const flow = useReactFlow();
   const store = useStoreApi();
-  const { places, move } = usePlaces(model.cards, memory ?? null);
+  const { boxes, move } = useBoxes(levelOf(model, folds), memory ?? null);
   const [pointed, setPointed] = useState<string | null>(null);
   const isPersons = useRef(false);
   const isConnecting = useRef(false);
   const editing = actions.editing;
+  const refocus = useRef<string | null>(null);
 
+  const toggle = useCallback(
+    (key: string): void => {
+      refocus.current = key;
+      folds.toggle(key);
+    },
+    [folds],
+  );
+  // What had the focus is gone with the fold: it goes to what has come in its place.
+  useEffect(() => {
+    if (refocus.current !== null) focusGroup(refocus.current);
+    refocus.current = null;
+  }, [turned]);
+
+  const solid = useMemo(() => new Map([...boxes].filter(([key]) => !(isRound(key) && folds.isOpen(key)))), [boxes]);
   const shared = useMemo(
     () => ({
       model,
-      places,
+      boxes: solid,
       tails: tails ?? null,
       editable: editing !== undefined,
-      past: pointed === null ? null : readablePast(model.cards, pointed),
+      past: pointed === null ? null : readablePast(seenCards(model, folds), pointed),
+      toggle,
     }),
-    [model, places, tails, editing, pointed],
+    [model, solid, tails, editing, pointed, toggle],
   );
 
-  const nodes = useMemo(() => nodesOf(model, places), [model, places]);
-  const edges = useMemo(() => edgesOf(model), [model]);
+  const nodes = useMemo(() => nodesOf(model, boxes, folds), [model, boxes]);
+  const edges = useMemo(() => edgesOf(model, boxes, folds), [model, boxes]);
+
+  const choose = (key: string): void => {
+    if (isRound(key)) toggle(key);
+    else if (isSink(key)) actions.showSink();
+    else actions.selectStep(key);
+  };
 
   const onNodesChange = useCallback(
     (changes: NodeChange[]) => {
@@ -98,13 +139,17 @@ function Flow({ store: models, actions, tails, memory, children }: CanvasProps) 
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const key = (event.target as Element).closest<HTMLElement>("[data-key]")?.dataset.key;
+    if (hasModifier(event)) return;
     if (editing !== undefined && (event.key === "Delete" || event.key === "Backspace")) {
       if (key !== undefined && model.selection.edge === null) actions.selectStep(key);
       editing.remove();
     } else if (key !== undefined && (event.key === "Enter" || event.key === " ")) {
-      actions.selectStep(key);
+      choose(key);
+    } else if (key !== undefined && event.key === "f") {
+      const group = groupOf(key, model, folds);
+      if (group !== null) toggle(group);
     } else if (key !== undefined && ARROWS[event.key] !== undefined) {
-      focusCard(neighbour(places, key, ARROWS[event.key] as Direction));
+      focusCard(neighbour(focusable(solid), key, ARROWS[event.key] as Direction));
     } else if (event.key === "Escape") {
       actions.selectStep(null);
     } else {
@@ -115,11 +160,10 @@ function Flow({ store: models, actions, tails, memory, children }: CanvasProps) 
 
   /** A card that is reached by keyboard must be seen; one that is clicked is. */
   const onFocus = (event: FocusEvent<HTMLElement>): void => {
-    const at = event.target.matches(":focus-visible") ? places.get(event.target.dataset.key ?? "") : undefined;
-    if (at === undefined) return;
+    const box = event.target.matches(":focus-visible") ? boxes.get(event.target.dataset.key ?? "") : undefined;
+    if (box === undefined) return;
     const { width, height, transform } = store.getState();
     const view = { x: transform[0], y: transform[1], zoom: transform[2] };
-    const box = { ...at, width: WIDTH, height: HEIGHT };
     if (isInView(box, view, { width, height })) return;
     void flow.setViewport(revealing(box, view, { width, height }), { duration: calm(200) });
   };
@@ -132,14 +176,19 @@ function Flow({ store: models, actions, tails, memory, children }: CanvasProps) 
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         onNodesChange={onNodesChange}
-        onNodeClick={(_, node) => actions.selectStep(node.id)}
+        onNodeClick={(event, node) => {
+          if (!isOnButton(event) && node.type !== "note") choose(node.id);
+        }}
         onEdgeClick={(event, edge) => {
+          if (edge.type === "count") return actions.selectStep((edge.data as Counted).source);
+          if (!(edge.data as Drawn).isWhole) return;
           // Keys that follow are meant for the edge, and only reach the canvas from inside it.
           event.currentTarget.closest<HTMLElement>(".react-flow")?.focus({ preventScroll: true });
-          actions.selectEdge(edge.data as Edge);
+          const { source, reader } = edge.data as Drawn;
+          actions.selectEdge({ source, reader });
         }}
         onPaneClick={() => actions.selectStep(null)}
-        onNodeMouseEnter={(_, node) => setPointed(isConnecting.current ? null : node.id)}
+        onNodeMouseEnter={(_, node) => setPointed(isConnecting.current || node.type !== "step" ? null : node.id)}
         onNodeMouseLeave={() => setPointed(null)}
         onNodeDragStart={() => setPointed(null)}
         onMoveStart={(event) => {
@@ -171,11 +220,11 @@ function Flow({ store: models, actions, tails, memory, children }: CanvasProps) 
         maxZoom={2}
         zoomOnDoubleClick={false}
         tabIndex={-1}
-        aria-label="Graph of the steps. Arrow keys move between steps, Enter selects one."
+        aria-label="Graph of the steps. Arrow keys move between steps, Enter selects one, f folds and unfolds its group."
       >
         <Background gap={22} size={2} />
         <Viewport
-          places={places}
+          boxes={boxes}
           growing={model.cards.some((card) => card.state === "draft")}
           isPersons={isPersons}
           head={editing === undefined ? 0 : TOOLS}
@@ -198,6 +247,7 @@ function dropped(editing: NonNullable<Actions["editing"]>, event: MouseEvent | T
   const from = end.fromNode?.id;
   const to = end.toNode?.id ?? cardAt(event);
   if (end.isValid === true || from === undefined || to === undefined || from === to) return;
+  if (isRound(from) || isRound(to)) return;
   const [source, reader] = end.fromHandle?.type === "source" ? [from, to] : [to, from];
   if (editing.canRead(reader, source)) editing.allow(reader, source);
   else editing.refuse(reader, source);
@@ -210,24 +260,26 @@ function cardAt(event: MouseEvent | TouchEvent): string | undefined {
   return element?.closest<HTMLElement>(".react-flow__node")?.dataset.id;
 }
 
-function nodesOf(model: GraphModel, places: ReadonlyMap<string, { x: number; y: number }>): FlowNode[] {
-  const read = new Set(model.edges.map((edge) => edge.source));
-  return model.cards.map((card) => ({
-    id: card.key,
-    type: "step",
-    position: places.get(card.key) ?? { x: 0, y: 0 },
-    width: WIDTH,
-    height: HEIGHT,
-    measured: { width: WIDTH, height: HEIGHT },
-    data: { card, isRead: read.has(card.key) } satisfies StepNodeData,
-  }));
+const hasModifier = (event: KeyboardEvent): boolean => event.ctrlKey || event.metaKey || event.altKey;
+
+const isOnButton = (event: ReactMouseEvent): boolean => (event.target as Element).closest("a, button") !== null;
+
+/** What is said in the place of steps is read, and nothing can be done with it. */
+const focusable = (boxes: ReadonlyMap<string, { x: number; y: number }>): typeof boxes =>
+  new Map([...boxes].filter(([key]) => !key.includes("note:")));
+
+/** What `f` folds or unfolds at `key`: the round itself, the run in the step, else the run or the round around it. */
+function groupOf(key: string, model: GraphModel, folds: Folds): string | null {
+  if (isRound(key)) return key;
+  if (seenCards(model, folds).some((card) => card.key === key && card.nest !== null)) return key;
+  return around(key).at(-1) ?? model.rounds.find(({ members }) => members.includes(key))?.key ?? null;
 }
 
-function edgesOf(model: GraphModel): FlowEdge[] {
-  const keys = new Set(model.cards.map((card) => card.key));
-  return model.edges
-    .filter((edge) => keys.has(edge.source) && keys.has(edge.reader))
-    .map((edge) => ({ id: edgeId(edge), type: "access", source: edge.source, target: edge.reader, data: edge }));
+function focusGroup(key: string): void {
+  const name = CSS.escape(key);
+  document
+    .querySelector<HTMLElement>(`#canvas [data-key="${name}"], #canvas [data-fold="${name}"]`)
+    ?.focus({ preventScroll: true });
 }
 
 function focusCard(key: string | null): void {

@@ -2,16 +2,14 @@
 import { Handle, Position } from "@xyflow/react";
 import { memo, useCallback, useContext, useSyncExternalStore } from "react";
 import { SharedContext } from "./context";
-import type { Card } from "./model";
-import { Dot, WorkerChip } from "./parts";
+import type { StepNodeData } from "./flow";
+import { Dot, FoldButton, WorkerChip } from "./parts";
 import { tail as shortTail } from "../live/streams";
 import type { Tail, Tails } from "./tails";
 
 /** Characters of a title that surely fit on one line; a longer one takes the second line of the text. */
 const ONE_LINE = 20;
 const SHORT_TAIL = 23;
-
-export type StepNodeData = { card: Card; isRead: boolean };
 
 export const StepCard = memo(function StepCard({ data }: { data: StepNodeData }) {
   const { card, isRead } = data;
@@ -20,7 +18,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
   const isSelected = model.selection.step === card.key;
   const problem = card.problems.find((each) => each.severity === "error") ?? card.problems[0];
   const isWriting = tail.text !== "";
-  const isLong = Array.from(card.title).length > ONE_LINE;
+  const isLong = Array.from(`${card.role} ${card.title}`).length > ONE_LINE;
 
   return (
     <>
@@ -40,12 +38,14 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         data-state={card.state}
         data-problem={problem?.severity}
         data-long={isLong}
+        data-nests={card.nest !== null}
         data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
       >
         <div className="flow-title">
           <Dot state={card.state} />
           <span className="visually-hidden">Step </span>
           <b>{card.position}</b>
+          {card.role !== "" && <em className="flow-role">{card.role}</em>}
           <span title={card.title}>{card.title}</span>
         </div>
         <div className="flow-meta">
@@ -63,6 +63,11 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
           </p>
         )}
       </div>
+      {card.nest !== null && (
+        <FoldButton group={card.key} isOpen={false} about={`the run within step ${card.position}`}>
+          {card.nest.progress}
+        </FoldButton>
+      )}
       <Handle
         type="source"
         position={Position.Right}
@@ -76,7 +81,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
 
 const NEVER = (): (() => void) => () => undefined;
 
-function useTail(tails: Tails | null, stream: string | null): Tail {
+export function useTail(tails: Tails | null, stream: string | null): Tail {
   const get = useCallback(() => (tails === null ? NO_TAIL : tails.get(stream)), [tails, stream]);
   return useSyncExternalStore(tails?.watch ?? NEVER, get);
 }

@@ -7,7 +7,7 @@
  */
 import { getViewportForBounds, Panel, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
-import { bounds, isInView, yielding, type Places, type View } from "./geometry";
+import { hull, isInView, yielding, type Boxes, type View } from "./geometry";
 
 const NARROWEST = 0.25;
 /** What is written below the graph grows line by line: the graph makes way once it has come to rest. */
@@ -18,23 +18,23 @@ const FOOT = 56;
 const SIDE = 20;
 
 type Props = {
-  places: Places;
+  boxes: Boxes;
   growing: boolean;
   isPersons: { current: boolean };
   /** What floats over the top of the graph, in pixels. */
   head: number;
 };
 
-export function Viewport({ places, growing, isPersons, head }: Props) {
+export function Viewport({ boxes, growing, isPersons, head }: Props) {
   const flow = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const store = useStoreApi();
   const isSet = useRef(false);
-  const fitted = useRef<{ places: Places; width: number } | null>(null);
+  const fitted = useRef<{ boxes: Boxes; width: number } | null>(null);
 
   const fit = (duration: number): void => {
-    const box = bounds(places.values());
+    const box = hull(boxes.values());
     if (box === null || width === 0) return;
     // While cards still come, they come at the right: leave the room there.
     const corner = (zoom: number) => ({ x: SIDE - box.x * zoom, y: SIDE + head - box.y * zoom, zoom });
@@ -44,12 +44,12 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
   };
 
   useEffect(() => {
-    const box = bounds(places.values());
+    const box = hull(boxes.values());
     if (box === null || width === 0 || isPersons.current) return;
     if (!isSet.current) fit(0);
     isSet.current = true;
-    const isSameGraph = fitted.current?.places === places && fitted.current.width === width;
-    fitted.current = { places, width };
+    const isSameGraph = fitted.current?.boxes === boxes && fitted.current.width === width;
+    fitted.current = { boxes, width };
     if (!isSameGraph) {
       if (!isInView(box, viewOf(store.getState().transform), { width, height: height - FOOT })) fit(calm(200));
       return;
@@ -61,7 +61,7 @@ export function Viewport({ places, growing, isPersons, head }: Props) {
       else if (to !== null) void flow.setViewport(to, { duration: calm(FIT_MS) });
     }, REST_MS);
     return () => clearTimeout(timer);
-  }, [places, width, height, growing]);
+  }, [boxes, width, height, growing]);
 
   const zoom = (change: (options: { duration: number }) => Promise<boolean>): void => {
     isPersons.current = true;

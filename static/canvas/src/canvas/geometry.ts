@@ -1,27 +1,44 @@
 /* The sizes all cards share, and the few questions asked of their positions. */
 
 export type Point = { x: number; y: number };
+/** Where cards stand as long as nothing is folded or unfolded: their top left corners. */
 export type Places = ReadonlyMap<string, Point>;
-export type Box = { x: number; y: number; width: number; height: number };
+export type Box = Point & { width: number; height: number };
+/** What is seen, and where: cards, and the frames around groups of them. */
+export type Boxes = ReadonlyMap<string, Box>;
 
-/** What layout needs to know of a step; `access` is null while a plan is written and it is not yet known. */
-export type Node = { key: string; access: readonly string[] | null };
+/**
+ * What layout needs to know of a step; `access` is null while a plan is written and it is not yet known. The steps of
+ * a round (all of the first, if left out) stand right of those of the rounds before.
+ */
+export type Node = { key: string; access: readonly string[] | null; round?: number };
+
+/** The round of what stands right of everything, whatever is added: the sink. */
+export const BEHIND_ALL = 1_000;
 
 export const WIDTH = 204;
 export const HEIGHT = 104;
 export const GAP_X = 46;
 export const GAP_Y = 24;
+/** Around the cards of a group, and above them its head. */
+export const PAD = 14;
+export const HEAD = 36;
+/** Between the cards of two rounds: room for both their frames, and for the edges between them. */
+export const ROUND_GAP = 2 * PAD + GAP_X;
 
-export function bounds(places: Iterable<Point>): Box | null {
-  const points = [...places];
-  if (points.length === 0) return null;
-  const left = Math.min(...points.map((point) => point.x));
-  const top = Math.min(...points.map((point) => point.y));
+export const cardAt = ({ x, y }: Point): Box => ({ x, y, width: WIDTH, height: HEIGHT });
+
+/** The smallest box around all of `boxes`. */
+export function hull(boxes: Iterable<Box>): Box | null {
+  const all = [...boxes];
+  if (all.length === 0) return null;
+  const x = Math.min(...all.map((box) => box.x));
+  const y = Math.min(...all.map((box) => box.y));
   return {
-    x: left,
-    y: top,
-    width: Math.max(...points.map((point) => point.x)) + WIDTH - left,
-    height: Math.max(...points.map((point) => point.y)) + HEIGHT - top,
+    x,
+    y,
+    width: Math.max(...all.map((box) => box.x + box.width)) - x,
+    height: Math.max(...all.map((box) => box.y + box.height)) - y,
   };
 }
 

@@ -1,14 +1,40 @@
 /*
- * A whole graph at once, layered left to right by dagre.
+ * A whole graph at once, layered left to right by dagre, and round after round.
  *
  * A step's layer is its wave: it stands right of all that it reads and no further, so that what can run side by side
  * stands in one column.
  */
 import { Graph, layout, type GraphLabel, type LayoutOptions, type OrderConstraint } from "@dagrejs/dagre";
-import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places, type Point } from "./geometry";
+import { GAP_X, GAP_Y, HEIGHT, ROUND_GAP, WIDTH, cardAt, hull, type Node, type Places, type Point } from "./geometry";
 
-/** Top left corners of the cards of `nodes`: in the order of the steps unless another order crosses fewer lines. */
+/** Top left corners of the cards of `nodes`: each round in layers, right of the round before it. */
 export function layered(nodes: readonly Node[]): Places {
+  const places = new Map<string, Point>();
+  let last: { right: number; middle: number } | null = null;
+  for (const members of byRound(nodes)) {
+    const block = inLayers(members);
+    const box = hull([...block.values()].map(cardAt));
+    if (box === null) continue;
+    const dx: number = last === null ? 0 : last.right + ROUND_GAP - box.x;
+    const dy: number = last === null ? 0 : Math.round(last.middle - box.y - box.height / 2);
+    for (const [key, { x, y }] of block) places.set(key, { x: x + dx, y: y + dy });
+    last = { right: box.x + dx + box.width, middle: box.y + dy + box.height / 2 };
+  }
+  return places;
+}
+
+/** The nodes of each round, in the order of the rounds; what another round said is no reason to stand further right. */
+function byRound(nodes: readonly Node[]): Node[][] {
+  const rounds = [...new Set(nodes.map(({ round }) => round ?? 1))].sort((a, b) => a - b);
+  return rounds.map((number) => {
+    const members = nodes.filter(({ round }) => (round ?? 1) === number);
+    const own = new Set(members.map(({ key }) => key));
+    return members.map((node) => ({ ...node, access: node.access?.filter((source) => own.has(source)) ?? null }));
+  });
+}
+
+/** One round: in the order of the steps unless another order crosses fewer lines. */
+function inLayers(nodes: readonly Node[]): Places {
   const wave = waves(nodes);
   const ordered = arranged(nodes, wave, inTheirOrder(nodes, wave));
   const free = inOrder(nodes, arranged(nodes, wave, []));

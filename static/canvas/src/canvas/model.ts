@@ -8,6 +8,8 @@ export type CardState = StepStatus | "draft" | "held" | "edited";
 export type Card = Node & {
   position: number;
   title: string;
+  /** What its planner calls its part; empty where it does not. */
+  role: string;
   state: CardState;
   worker: WorkerLook | null;
   /** At the right of the worker: a time, an attempt, a size. */
@@ -16,7 +18,15 @@ export type Card = Node & {
   /** The stream whose tail is shown instead of `text` while it is written. */
   stream: string | null;
   problems: readonly { message: string; severity: "error" | "warning" }[];
+  /** The run that the step became, where it was given to the conductor itself. */
+  nest: Nest | null;
 };
+
+/** A run within a step: its steps carry the step's key in front of their own. */
+export type Nest = { code: string; progress: string; graph: Graph };
+
+/** What is said in the place of steps that are not there: a round that is being planned, or that added none. */
+export type Note = Node & { title: string; text: string; state: CardState; stream: string | null };
 
 export type Edge = {
   source: string;
@@ -26,15 +36,60 @@ export type Edge = {
   problem: string | null;
 };
 
-export type Selection = { step: string | null; edge: { source: string; reader: string } | null };
-
-export type GraphModel = {
-  cards: readonly Card[];
-  edges: readonly Edge[];
-  selection: Selection;
+/** Where results are counted or weighed to become the answer. It is no step: nobody is asked. */
+export type SinkCard = Node & {
+  kind: "vote" | "select";
+  over: readonly string[];
+  /** Those of `over` that said what became the answer. */
+  taken: readonly string[];
+  state: CardState;
+  meta: string;
+  text: string;
+  /** What was counted, the winner first; empty until there is an answer. */
+  rows: readonly { label: string; share: string; isTaken: boolean }[];
 };
 
-export const EMPTY: GraphModel = { cards: [], edges: [], selection: { step: null, edge: null } };
+/** The steps that one time of planning wrote. */
+export type Round = {
+  key: string;
+  number: number;
+  /** The keys of its steps, or of the note in their place. */
+  members: readonly string[];
+  /** What it did to the round before, in a word or two; empty in the first. */
+  verdict: string;
+  progress: string;
+  state: CardState;
+};
+
+export type Graph = {
+  cards: readonly Card[];
+  edges: readonly Edge[];
+  sink: SinkCard | null;
+  notes: readonly Note[];
+  /** Empty where there is but one. */
+  rounds: readonly Round[];
+};
+
+export type Selection = { step: string | null; edge: { source: string; reader: string } | null };
+
+export type GraphModel = Graph & { selection: Selection };
+
+export const NO_GRAPH: Graph = { cards: [], edges: [], sink: null, notes: [], rounds: [] };
+export const EMPTY: GraphModel = { ...NO_GRAPH, selection: { step: null, edge: null } };
+
+/** The run that a key belongs to, as what its steps' keys begin with: "" or "s2/". */
+export const prefixOf = (key: string): string => key.slice(0, key.lastIndexOf("/") + 1);
+
+/** The steps around a nested one, from the outside in: "s2" and "s2/s1" for "s2/s1/s3". */
+export function around(key: string): string[] {
+  const names = key.split("/");
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join("/"));
+}
+
+export const isSink = (key: string): boolean => key.endsWith("sink:");
+export const isRound = (key: string): boolean => /(?:^|\/)round:\d+$/.test(key);
+export const sinkKey = (prefix: string): string => `${prefix}sink:`;
+export const roundKey = (prefix: string, number: number): string => `${prefix}round:${number}`;
 
 export const edgeId = (edge: { source: string; reader: string }): string => `${edge.source}>${edge.reader}`;
 

@@ -1,5 +1,5 @@
 /* Which card an arrow key leads to. */
-import type { Places, Point } from "./geometry";
+import type { Point } from "./geometry";
 
 export type Direction = "left" | "right" | "up" | "down";
 
@@ -11,7 +11,7 @@ const AHEAD: Readonly<Record<Direction, (from: Point, to: Point) => { along: num
 };
 
 /** The card nearest to `key` in `direction`, where straying sideways counts double; null at the rim. */
-export function neighbour(places: Places, key: string, direction: Direction): string | null {
+export function neighbour(places: ReadonlyMap<string, Point>, key: string, direction: Direction): string | null {
   const from = places.get(key);
   if (from === undefined) return null;
   const ahead = AHEAD[direction];

@@ -1,4 +1,6 @@
 /* Small shared parts of the cards. */
+import { useContext, type ReactNode } from "react";
+import { SharedContext } from "./context";
 import type { WorkerLook } from "../workers";
 import type { CardState } from "./model";
 
@@ -35,3 +37,25 @@ export function WorkerChip({ worker }: { worker: WorkerLook | null }) {
     </span>
   );
 }
+
+/** Folds and unfolds a group. It stands beside the card, never in it: a button in a button can be reached by nobody. */
+export function FoldButton({ group, isOpen, about, children }: FoldProps) {
+  const { toggle } = useContext(SharedContext);
+  return (
+    <button
+      type="button"
+      className="flow-fold nodrag"
+      data-fold={group}
+      aria-expanded={isOpen}
+      aria-label={`${isOpen ? "Fold" : "Unfold"} ${about}`}
+      onClick={() => toggle(group)}
+    >
+      <svg viewBox="0 0 10 10" aria-hidden="true">
+        <path d={isOpen ? "M1 3 L5 7 L9 3" : "M3 1 L7 5 L3 9"} />
+      </svg>
+      {children}
+    </button>
+  );
+}
+
+type FoldProps = { group: string; isOpen: boolean; about: string; children?: ReactNode };

@@ -4,7 +4,7 @@
  * While a plan streams in, reads are often known last. A step whose reads are not known waits in the first column
  * and takes its place once, when an edge would otherwise run backwards; then it, too, stays.
  */
-import { GAP_X, GAP_Y, HEIGHT, WIDTH, type Node, type Places, type Point } from "./geometry";
+import { BEHIND_ALL, GAP_X, GAP_Y, HEIGHT, ROUND_GAP, WIDTH, type Node, type Places, type Point } from "./geometry";
 import { layered } from "./layout";
 
 export type Standing = {
@@ -20,7 +20,13 @@ export function place(nodes: readonly Node[], before: Places, { held, changed }:
   if (standing.length === 0 && nodes.every((node) => node.access !== null)) return layered(nodes);
 
   const places = new Map<string, Point>();
-  for (const node of standing) places.set(node.key, before.get(node.key) as Point);
+  const hasGrown = standing.length < nodes.length;
+  for (const node of standing) {
+    // What stands behind all makes way for what is new.
+    if (hasGrown && node.round === BEHIND_ALL && !held?.has(node.key)) continue;
+    places.set(node.key, before.get(node.key) as Point);
+  }
+  const rounds = new Map(nodes.map((node) => [node.key, node.round ?? 1]));
   const loose = new Set(changed ?? nodes.map((node) => node.key));
   for (const node of nodes) {
     const at = places.get(node.key);
@@ -28,7 +34,7 @@ export function place(nodes: readonly Node[], before: Places, { held, changed }:
     if (at !== undefined && !(mayMove && runsBackwards(node, at, places))) continue;
     loose.add(node.key);
     places.delete(node.key);
-    places.set(node.key, freePlace(node, places));
+    places.set(node.key, freePlace(node, places, rounds));
   }
   return places;
 }
@@ -41,15 +47,32 @@ function runsBackwards(node: Node, at: Point, places: Places): boolean {
   return sourcesOf(node, places).some((source) => source.x + WIDTH > at.x);
 }
 
-function freePlace(node: Node, places: Places): Point {
-  const sources = sourcesOf(node, places);
+/** Right of what it reads in its own round; of a round that has no other step yet, right of all rounds before it. */
+function freePlace(node: Node, places: Places, rounds: ReadonlyMap<string, number>): Point {
+  const round = node.round ?? 1;
+  const of = (is: (other: number) => boolean): Places =>
+    new Map([...places].filter(([key]) => is(rounds.get(key) ?? 1)));
+  const peers = of((other) => other === round);
+  const before = [...of((other) => other < round).values()];
+  const sources = sourcesOf(node, peers);
   const taken = [...places.values()];
-  if (sources.length === 0) return below(firstColumn(taken), taken);
-
+  if (sources.length === 0) {
+    return peers.size === 0 && before.length > 0
+      ? nearestFree(startOf(sourcesOf(node, places), before), taken)
+      : below(firstColumn([...peers.values()]), [...peers.values()]);
+  }
   const x = Math.max(...sources.map((source) => source.x)) + WIDTH + GAP_X;
-  const y = sources.reduce((sum, source) => sum + source.y, 0) / sources.length;
-  return nearestFree({ x, y: Math.round(y) }, taken);
+  return nearestFree({ x, y: middle(sources) }, taken);
 }
+
+/** Where a round begins: level with what its first step reads, or else with what is above all. */
+const startOf = (sources: readonly Point[], before: readonly Point[]): Point => ({
+  x: Math.max(...before.map((point) => point.x)) + WIDTH + ROUND_GAP,
+  y: sources.length > 0 ? middle(sources) : Math.min(...before.map((point) => point.y)),
+});
+
+const middle = (points: readonly Point[]): number =>
+  Math.round(points.reduce((sum, point) => sum + point.y, 0) / points.length);
 
 const firstColumn = (taken: readonly Point[]): number => Math.min(...taken.map((point) => point.x), Infinity);
 

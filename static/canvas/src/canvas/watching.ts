@@ -1,72 +1,126 @@
-/* The graph of a run, made from its state or from the plan being written. */
-import type { DraftedStep } from "../draft";
-import { hasResult, type RunState, type Step } from "../live/state";
+/* The graph of a run, made from its state and from the plan being written; those of the runs nested in it within. */
+import { drafted, type DraftedStep } from "../draft";
+import type { Draft } from "../live/session";
+import { hasResult, isInTurns, type RunState, type Step } from "../live/state";
 import { count, list, plural, seconds } from "../numbers";
 import { title } from "../title";
 import { lookOf, type Workers } from "../workers";
-import { criticalLength, type Card, type CardState, type Edge } from "./model";
+import { criticalLength, type Card, type CardState, type Edge, type Graph, type Nest } from "./model";
+import { draftRound, notesOf, roundsOf, verdictIn, waitingNote } from "./rounds";
+import { sinkOf } from "./sink";
 
-type Graph = { cards: readonly Card[]; edges: readonly Edge[] };
+/** What is known of a run. */
+export type View = { state: RunState; draft: Draft | null };
 
-export function graphOfRun(state: RunState, workers: Workers): Graph {
-  const byKey = new Map(state.steps.map((step) => [step.key, step]));
+/** What drawing a run needs beside it: the looks of the workers, and the runs that are nested in it, by code. */
+export type Sight = { workers: Workers; inside: (code: string) => View | undefined };
+
+/** The graph of a run; of one that is nested, `prefix` stands before all its keys. */
+export function graphOf({ state, draft }: View, sight: Sight, prefix = ""): Graph {
+  const planned = draft === null ? [] : drafted(draft.steps, state.steps.map((step) => step.key));
+  const round = draftRound(state, draft);
+  const cards = [
+    ...state.steps.map((step) => cardOf(step, state, sight, prefix)),
+    ...planned.map((step) => draftCard(step, planned, { round, workers: sight.workers, prefix })),
+  ];
+  const notes = notesOf(state, cards, prefix);
+  const rounds = roundsOf(cards, notes, prefix, (number) => verdictIn(state, number));
   return {
-    cards: state.steps.map((step) => cardOf(step, state, workers)),
-    edges: state.steps.flatMap((step) =>
-      step.access.map((source) => ({
-        source,
-        reader: step.key,
-        tokens: tokensOf(byKey.get(source)),
-        problem: null,
-      })),
-    ),
-  };
-}
-
-export function graphOfDraft(steps: readonly DraftedStep[], workers: Workers): Graph {
-  return {
-    cards: steps.map((step) => ({
-      key: step.key,
-      access: step.access,
-      position: step.position,
-      title: step.instruction ? title(step.instruction) : "…",
-      state: "draft",
-      worker: step.worker === null ? null : lookOf(workers, step.worker),
-      meta: "",
-      text: step.access === null ? "Being planned" : readsOf(step.access, steps),
-      stream: null,
-      problems: [],
-    })),
-    edges: steps.flatMap((step) =>
-      (step.access ?? []).map((source) => ({ source, reader: step.key, tokens: null, problem: null })),
-    ),
+    cards,
+    edges: [...edgesOf(state, prefix), ...planned.flatMap((step) => draftEdges(step, prefix))],
+    sink: sinkOf(state, prefix),
+    notes,
+    rounds,
   };
 }
 
 /** "5 steps · 5 access edges · critical path 3 steps" */
-export function countsOf({ cards, edges }: Graph): string {
+export function countsOf({ cards, edges, rounds }: Graph): string {
   if (cards.length === 0) return "";
-  const path = criticalLength(cards);
-  return [plural(cards.length, "step"), plural(edges.length, "access edge"), `critical path ${plural(path, "step")}`].join(" · ");
+  return [
+    ...(rounds.length > 0 ? [plural(rounds.length, "round")] : []),
+    plural(cards.length, "step"),
+    plural(edges.length, "access edge"),
+    `critical path ${plural(criticalLength(cards), "step")}`,
+  ].join(" · ");
 }
 
-function cardOf(step: Step, state: RunState, workers: Workers): Card {
+/** "2 of 3 steps" */
+export function progressOf(view: View | undefined): string {
+  if (view === undefined) return "a run of its own";
+  const { steps, status } = view.state;
+  if (steps.length === 0) return status === "queued" ? "not begun" : status === "planning" ? "being planned" : "no steps";
+  return `${steps.filter(hasResult).length} of ${plural(steps.length, "step")}`;
+}
+
+function cardOf(step: Step, state: RunState, sight: Sight, prefix: string): Card {
   const attempt = step.attempts.at(-1);
+  const key = prefix + step.key;
   return {
-    key: step.key,
-    access: step.access,
+    key,
+    access: step.access.map((source) => prefix + source),
+    round: isInTurns(state.planner, state.steps) ? 1 : step.round,
     position: step.position,
     title: title(step.instruction),
+    role: step.role,
     state: stateOf(step, state),
-    worker: lookOf(workers, step.worker),
+    worker: lookOf(sight.workers, step.worker),
     meta: metaOf(step),
-    text: textOf(step, state.steps),
+    text: textOf(step, state.steps, sight),
     stream: step.status === "running" && attempt?.status === "running" ? `a${attempt.id}` : null,
     problems: state.warnings
       .filter((warning) => warning.step === step.key)
       .map(({ message }) => ({ message, severity: "warning" })),
+    nest: step.nested === null ? null : nestOf(step.nested, key, sight),
   };
 }
+
+function nestOf(code: string, key: string, sight: Sight): Nest {
+  const view = sight.inside(code);
+  const graph = view === undefined ? null : graphOf(view, sight, `${key}/`);
+  const isEmpty = graph === null || (graph.cards.length === 0 && graph.notes.length === 0);
+  return { code, progress: progressOf(view), graph: isEmpty ? waitingNote(view?.state, `${key}/`) : graph };
+}
+
+function edgesOf(state: RunState, prefix: string): Edge[] {
+  const byKey = new Map(state.steps.map((step) => [step.key, step]));
+  return state.steps.flatMap((step) =>
+    step.access.map((source) => ({
+      source: prefix + source,
+      reader: prefix + step.key,
+      tokens: tokensOf(byKey.get(source)),
+      problem: null,
+    })),
+  );
+}
+
+type Drawing = { round: number; workers: Workers; prefix: string };
+
+function draftCard(step: DraftedStep, steps: readonly DraftedStep[], { round, workers, prefix }: Drawing): Card {
+  return {
+    key: prefix + step.key,
+    access: step.access?.map((source) => prefix + source) ?? null,
+    round,
+    position: step.position,
+    title: step.instruction ? title(step.instruction) : "…",
+    role: "",
+    state: "draft",
+    worker: step.worker === null ? null : lookOf(workers, step.worker),
+    meta: "",
+    text: step.access === null ? "Being planned" : readsOf(step.access, steps),
+    stream: null,
+    problems: [],
+    nest: null,
+  };
+}
+
+const draftEdges = (step: DraftedStep, prefix: string): Edge[] =>
+  (step.access ?? []).map((source) => ({
+    source: prefix + source,
+    reader: prefix + step.key,
+    tokens: null,
+    problem: null,
+  }));
 
 const stateOf = (step: Step, state: RunState): CardState =>
   state.status === "held" && step.status === "waiting" ? "held" : step.status;
@@ -80,12 +134,13 @@ function metaOf(step: Step): string {
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
 
-function textOf(step: Step, steps: readonly Step[]): string {
+function textOf(step: Step, steps: readonly Step[], sight: Sight): string {
   const attempt = step.attempts.at(-1);
   switch (step.status) {
     case "waiting":
       return readsOf(step.access, steps);
     case "running":
+      if (step.nested !== null) return `A run of its own: ${progressOf(sight.inside(step.nested))}`;
       return attempt?.status === "failed" ? (attempt.error ?? "Trying again") : "Waiting for the first token";
     case "succeeded":
     case "reused":

@@ -1,10 +1,21 @@
 /* The workflow being edited, as the server last wrote it into the page, and what may be done to it. */
-import type { Card, Edge } from "../canvas/model";
+import { isSink, type Graph, type SinkCard } from "../canvas/model";
+import { roundsOf } from "../canvas/rounds";
+import { cardOf, wordsOf } from "../canvas/sink";
+import type { Sink } from "../live/events";
+import { isInTurns } from "../live/state";
 import { list } from "../numbers";
 import { title } from "../title";
 import { lookOf, readJson, type Workers } from "../workers";
 
-export type DocumentStep = { key: string; instruction: string; worker: string; access: string[] };
+export type DocumentStep = {
+  key: string;
+  instruction: string;
+  worker: string;
+  access: string[];
+  role: string;
+  round: number;
+};
 export type Problem = {
   code: string;
   message: string;
@@ -13,32 +24,36 @@ export type Problem = {
   severity: "error" | "warning";
 };
 export type Document = {
-  workflow: { steps: DocumentStep[] };
+  workflow: { steps: DocumentStep[]; sink: Sink };
   problems: Problem[];
   pool: string[];
   /** Steps whose recorded result would be taken again; absent where nothing was run before. */
   recorded?: Record<string, unknown>;
 };
 
-const EMPTY: Document = { workflow: { steps: [] }, problems: [], pool: [] };
+const EMPTY: Document = { workflow: { steps: [], sink: { kind: "last" } }, problems: [], pool: [] };
 
 export const readDocument = (): Document => readJson<Document>("draft") ?? EMPTY;
 
-export function graphOf(document: Document, workers: Workers): { cards: Card[]; edges: Edge[] } {
+export function graphOf(document: Document, workers: Workers): Graph {
   const { steps } = document.workflow;
+  const cards = steps.map((step, index): Graph["cards"][number] => ({
+    key: step.key,
+    access: step.access,
+    round: isInTurns("saved", steps) ? 1 : step.round,
+    position: index + 1,
+    title: title(step.instruction),
+    role: step.role,
+    state: document.recorded?.[step.key] ? "reused" : "edited",
+    worker: step.worker === "" ? null : lookOf(workers, step.worker),
+    meta: document.recorded?.[step.key] ? "recorded" : "",
+    text: readsOf(document, step),
+    stream: null,
+    problems: problemsOf(document, step.key),
+    nest: null,
+  }));
   return {
-    cards: steps.map((step, index) => ({
-      key: step.key,
-      access: step.access,
-      position: index + 1,
-      title: title(step.instruction),
-      state: document.recorded?.[step.key] ? "reused" : "edited",
-      worker: step.worker === "" ? null : lookOf(workers, step.worker),
-      meta: document.recorded?.[step.key] ? "recorded" : "",
-      text: readsOf(document, step),
-      stream: null,
-      problems: problemsOf(document, step.key),
-    })),
+    cards,
     edges: steps.flatMap((step) =>
       step.access.map((source) => ({
         source,
@@ -47,7 +62,18 @@ export function graphOf(document: Document, workers: Workers): { cards: Card[]; 
         problem: edgeProblem(document, source, step.key),
       })),
     ),
+    sink: sinkOf(document),
+    notes: [],
+    rounds: roundsOf(cards),
   };
+}
+
+function sinkOf(document: Document): SinkCard | null {
+  const { sink, steps } = document.workflow;
+  if (sink.kind === "last") return null;
+  const over = sink.over.filter((key) => indexOf(document, key) >= 0);
+  const positions = steps.flatMap((step, index) => (over.includes(step.key) ? [index + 1] : []));
+  return { ...cardOf(sink.kind, over, ""), state: "edited", text: wordsOf(sink, positions) };
 }
 
 /** Problems that belong to no step and no edge. */
@@ -59,6 +85,7 @@ export const indexOf = (document: Document, key: string): number =>
 
 /** What speaks against `reader` reading `source`, for the person who tries; null when nothing does. */
 export function whyNot(document: Document, reader: string, source: string): string | null {
+  if (isSink(reader)) return counts(document, source) ? `Step ${indexOf(document, source) + 1} is counted already.` : null;
   const [from, to] = [indexOf(document, source), indexOf(document, reader)];
   if (from === to) return "A step cannot read itself.";
   if (from > to) return `Step ${to + 1} comes before step ${from + 1} and cannot read it: move it later first.`;
@@ -66,17 +93,26 @@ export function whyNot(document: Document, reader: string, source: string): stri
   return null;
 }
 
+/** Whether the sink takes the result of `key` into account. */
+export function counts(document: Document, key: string): boolean {
+  const { sink } = document.workflow;
+  return sink.kind !== "last" && sink.over.includes(key);
+}
+
 /** The positions, counted from 1, of the steps that read `key`. */
 export function readersOf(document: Document, key: string): number[] {
   return document.workflow.steps.flatMap((step, index) => (step.access.includes(key) ? [index + 1] : []));
 }
 
-/** What removing `key` takes from others, or null when nobody reads it. */
+/** What removing `key` takes from others, or null when nobody reads it and no sink counts it. */
 export function lossOf(document: Document, key: string): string | null {
   const readers = readersOf(document, key);
-  if (readers.length === 0) return null;
   const who = readers.length === 1 ? `Step ${readers[0]} reads it and loses` : `Steps ${list(readers)} read it and lose`;
-  return `${who} what it says.`;
+  const said = [
+    ...(readers.length > 0 ? [`${who} what it says.`] : []),
+    ...(counts(document, key) ? [`The ${document.workflow.sink.kind === "vote" ? "vote" : "selection"} no longer counts it.`] : []),
+  ];
+  return said.length === 0 ? null : said.join(" ");
 }
 
 /** Who is selected once `key` is gone: the step after it, or the one before. */

@@ -37,6 +37,11 @@ export class EditForm {
     sectionOf(step)?.querySelector<HTMLElement>("textarea")?.focus();
   }
 
+  /** Put the cursor where it is chosen how the answer is taken. */
+  focusSink(): void {
+    document.querySelector<HTMLElement>("[data-sink-form] input:checked")?.focus();
+  }
+
   onResize(then: () => void): void {
     matchMedia(WIDE).addEventListener("change", then);
   }

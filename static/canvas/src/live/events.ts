@@ -11,13 +11,24 @@ type Sealed<Verb extends string, Data, Texts = Record<string, string>> = {
   texts: Texts;
 };
 
-export type AdoptedStep = { key: string; worker: string; access: string[] };
+/** `role` and `round` are absent in trails from before there were any. */
+export type AdoptedStep = { key: string; worker: string; access: string[]; role?: string; round?: number };
+/** How the answer is taken from the results. */
+export type Sink =
+  | { kind: "last" }
+  | { kind: "vote"; over: readonly string[] }
+  | { kind: "select"; over: readonly string[]; weights?: readonly number[] | null };
+/** The votes by answer, or the weights by step: whichever the sink came to. */
+export type AnswerDetail = { counts?: Record<string, string[]>; tie?: boolean; weights?: Record<string, number> };
+export type Verdict = "kept" | "changed";
 export type Warning = { code: string; message: string; step: string | null };
 type OfAttempt = { step: string; attempt: number };
 type Money = string | null;
 type Planned = {
   proposal: number;
   number: number;
+  round?: number;
+  verdict?: Verdict | null;
   repairs: string[];
   problems: string[];
   input_tokens: number;
@@ -34,25 +45,37 @@ export type RunEvent =
         planner: string;
         pool: string[];
         max_steps: number;
-        review: boolean;
-        parent: string | null;
-        seed: number;
+        rounds?: number;
+        review?: boolean;
+        parent?: string | null;
+        seed?: number;
+        nested_in?: { run: string; step: string; attempt: number };
       },
       { task?: string }
     >
   | Sealed<"run.claimed", { driver: string }>
   | Sealed<"run.takenover", { driver: string; lost: string | null }>
   | Sealed<"run.released", { claim: number }>
-  | Sealed<"planning.started", { proposal: number; number: number; conductor: string | null }>
+  | Sealed<"planning.started", { proposal: number; number: number; round?: number; conductor: string | null }>
   | Sealed<"planning.failed", Planned, { raw?: string; error?: string }>
   | Sealed<"planning.done", Planned, { raw?: string }>
   | Sealed<"planning.cut" | "planning.lost", { proposal: number; number: number }>
+  | Sealed<"planning.fellback", { from: string; to: string }, { reason?: string }>
+  | Sealed<"run.noticed", Record<string, never>, { reason?: string }>
   | Sealed<
       "workflow.adopted",
-      { by: "planner" | "person" | "fork"; warnings: Warning[]; steps: AdoptedStep[] },
+      { by: "planner" | "person" | "fork"; warnings: Warning[]; steps: AdoptedStep[]; sink?: Sink },
       Record<string, string>
     >
-  | Sealed<"step.started", OfAttempt & { number: number; worker: string; input_tokens_estimate?: number | null }>
+  | Sealed<
+      "workflow.extended",
+      { by: "planner"; warnings: Warning[]; steps: AdoptedStep[]; sink?: Sink },
+      Record<string, string>
+    >
+  | Sealed<
+      "step.started",
+      OfAttempt & { number: number; worker: string; input_tokens_estimate?: number | null; nested?: string }
+    >
   | Sealed<
       "attempt.failed",
       OfAttempt & { number: number; kind: string; retryable: boolean; retry_in_s: number | null; duration_ms: number },
@@ -84,10 +107,10 @@ export type RunEvent =
   | Sealed<"attempt.cut", OfAttempt & { chars: number }>
   | Sealed<"attempt.late", OfAttempt & { input_tokens?: number; output_tokens: number; cost_usd: Money }>
   | Sealed<"attempt.lost", OfAttempt>
-  | Sealed<"run.stopped", { cutting: string[] }>
+  | Sealed<"run.stopped", { cutting: string[]; with?: string }>
   | Sealed<
       "run.succeeded",
-      { rule: string; step: string; duration_ms: number; cost_usd: Money; tokens: number },
+      { rule: string; step: string; detail?: AnswerDetail; duration_ms: number; cost_usd: Money; tokens: number },
       { answer?: string }
     >
   | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>

@@ -3,7 +3,7 @@
  *
  * Whatever an event does not touch keeps its identity, so that `before === after` tells a page what to redraw.
  */
-import type { RunEvent } from "./events";
+import type { AdoptedStep, RunEvent, Sink } from "./events";
 import { isOver, NOTHING, type Attempt, type Planning, type RunState, type Step } from "./state";
 
 /** The run after `event`; the very same state when the event was seen before. */
@@ -26,21 +26,29 @@ function apply(state: RunState, event: RunEvent): RunState {
         profile: event.data.profile,
         planner: event.data.planner,
         pool: event.data.pool,
-        parent: event.data.parent,
+        rounds: event.data.rounds ?? 1,
+        nestedIn: event.data.nested_in ?? null,
+        parent: event.data.parent ?? null,
         submittedAt: event.at,
       };
     case "run.claimed":
       return { ...state, startedAt: state.startedAt ?? event.at };
     case "planning.started":
-      return { ...state, status: goOn(state, "planning"), planning: [...state.planning, begun(event)] };
+      return { ...state, status: plansNow(state), planning: [...state.planning, begun(event)] };
     case "planning.failed":
     case "planning.done":
       return planned(state, event);
     case "planning.cut":
     case "planning.lost":
       return changePlanning(state, event.data.proposal, { status: "failed" });
+    case "planning.fellback":
+      return { ...state, planner: event.data.to, notices: [...state.notices, event.texts.reason ?? ""] };
+    case "run.noticed":
+      return { ...state, notices: [...state.notices, event.texts.reason ?? ""] };
     case "workflow.adopted":
-      return adopted(state, event);
+      return { ...adopted(state, event), adoptedBy: event.data.by };
+    case "workflow.extended":
+      return extended(state, event);
     case "step.started":
       return { ...changeStep(state, event.data.step, (step) => started(step, event)), status: goOn(state, "running") };
     case "attempt.failed":
@@ -107,6 +115,8 @@ function apply(state: RunState, event: RunEvent): RunState {
         endedAt: event.at,
         answer: event.texts.answer ?? null,
         answerStep: event.data.step,
+        answerRule: event.data.rule,
+        answerDetail: event.data.detail ?? null,
       };
     case "run.failed":
       return { ...state, status: "failed", endedAt: event.at, error: event.texts.error ?? event.data.code };
@@ -119,6 +129,9 @@ type Of<V extends RunEvent["verb"]> = V extends unknown ? Extract<RunEvent, { ve
 
 /** An end is an end: nothing that arrives later makes a finished run live again. */
 const goOn = (state: RunState, status: RunState["status"]) => (isOver(state.status) ? state.status : status);
+
+/** A later round is planned while the run goes on. */
+const plansNow = (state: RunState): RunState["status"] => (state.steps.length > 0 ? state.status : goOn(state, "planning"));
 
 const money = (text: string | null): number | null => (text === null ? null : Number(text));
 
@@ -141,6 +154,8 @@ function begun(event: Of<"planning.started">): Planning {
   return {
     proposal: event.data.proposal,
     number: event.data.number,
+    round: event.data.round ?? 1,
+    verdict: null,
     status: "running",
     conductor: event.data.conductor,
     startedAt: event.at,
@@ -157,6 +172,7 @@ function planned(state: RunState, event: Of<"planning.failed" | "planning.done">
   const tokens = data.input_tokens + data.output_tokens;
   const changed = changePlanning(state, data.proposal, {
     status: event.verb === "planning.done" ? "done" : "failed",
+    verdict: data.verdict ?? null,
     repairs: data.repairs,
     problems: data.problems,
     tokens,
@@ -174,33 +190,58 @@ function changePlanning(state: RunState, proposal: number, change: Partial<Plann
 }
 
 function adopted(state: RunState, event: Of<"workflow.adopted">): RunState {
+  const { data, texts } = event;
   return {
     ...state,
     status: goOn(state, "running"),
-    adoptedBy: event.data.by,
-    warnings: event.data.warnings,
-    steps: event.data.steps.map((step, index) => ({
-      key: step.key,
-      position: index + 1,
-      instruction: event.texts[`instruction:${step.key}`] ?? "",
-      worker: step.worker,
-      access: step.access,
-      status: "waiting",
-      attempts: [],
-      startedAt: null,
-      endedAt: null,
-      inputTokens: null,
-      outputTokens: null,
-      estimated: false,
-      costUsd: null,
-      ttftMs: null,
-      durationMs: null,
-      result: null,
-      error: null,
-      because: [],
-      source: null,
-      onceCostUsd: null,
-    })),
+    warnings: data.warnings,
+    sink: sinkIn(data.sink),
+    steps: data.steps.map((step, index) => laidOut(step, index + 1, texts)),
+  };
+}
+
+/** Further steps behind those that are there, which stay the very objects they were. Warnings are told of all anew. */
+function extended(state: RunState, event: Of<"workflow.extended">): RunState {
+  const { data, texts } = event;
+  const known = new Set(state.steps.map((step) => step.key));
+  const fresh = data.steps.filter((step) => !known.has(step.key));
+  return {
+    ...state,
+    warnings: data.warnings,
+    sink: sinkIn(data.sink),
+    steps: [...state.steps, ...fresh.map((step, index) => laidOut(step, state.steps.length + index + 1, texts))],
+  };
+}
+
+/** Trails from before there were others name the last step's sink, if any, in another way. */
+const sinkIn = (sink: Sink | undefined): Sink =>
+  sink !== undefined && (sink.kind === "vote" || sink.kind === "select") ? sink : { kind: "last" };
+
+function laidOut(step: AdoptedStep, position: number, texts: Record<string, string>): Step {
+  return {
+    key: step.key,
+    position,
+    instruction: texts[`instruction:${step.key}`] ?? "",
+    worker: step.worker,
+    access: step.access,
+    role: step.role ?? "",
+    round: step.round ?? 1,
+    nested: null,
+    status: "waiting",
+    attempts: [],
+    startedAt: null,
+    endedAt: null,
+    inputTokens: null,
+    outputTokens: null,
+    estimated: false,
+    costUsd: null,
+    ttftMs: null,
+    durationMs: null,
+    result: null,
+    error: null,
+    because: [],
+    source: null,
+    onceCostUsd: null,
   };
 }
 
@@ -228,6 +269,7 @@ function started(step: Step, event: Of<"step.started">): Step {
     ...step,
     status: "running",
     worker: event.data.worker,
+    nested: event.data.nested ?? null,
     attempts: [...step.attempts, attempt],
     startedAt: step.startedAt ?? event.at,
     inputTokens: event.data.input_tokens_estimate ?? null,

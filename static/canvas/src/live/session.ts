@@ -21,15 +21,18 @@ const FILL_AGAIN_MS = 2_000;
 export class Session {
   state: RunState = NOTHING;
   draft: Draft | null = null;
-  readonly streams = new Streams();
   private readonly listeners: Listener[] = [];
   /** When the first text of a stream was seen to come; of one that was found half written nobody knows. */
   private readonly begun = new Map<string, number>();
   private readonly asked = new Map<string, number>();
+  /** Proposals whose draft is over: what is still told of them comes too late. */
+  private readonly settled = new Set<number>();
   private missing: number | null = null;
 
+  /** `streams` are shared by the sessions of a page: no two runs write the same stream. */
   constructor(
     private readonly ask: Ask,
+    readonly streams: Streams = new Streams(),
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -88,13 +91,28 @@ export class Session {
 
   /** A draft lives until it is adopted, thrown away, or its run is over. */
   private settleDraft(events: readonly RunEvent[]): void {
-    const settles = events.some(({ verb }) => verb === "workflow.adopted" || SPOILT.has(verb));
-    if (this.draft !== null && (settles || isOver(this.state.status))) this.setDraft(null);
+    if (this.draft === null) return;
+    if (!events.some(settles) && !isOver(this.state.status)) return;
+    this.settled.add(this.draft.proposal);
+    this.setDraft(null);
   }
 
   private setDraft(draft: Draft | null): void {
-    if (draft !== null && (this.state.steps.length > 0 || isOver(this.state.status))) return;
+    if (draft !== null && this.comesLate(draft.proposal)) return;
     this.draft = draft;
     for (const listener of this.listeners) listener.onDraft?.(draft);
   }
+
+  /** Events and drafts come by different ways: a draft may be told before its planning began, or after it was done. */
+  private comesLate(proposal: number): boolean {
+    const { planning, steps, status } = this.state;
+    const known = planning.find((entry) => entry.proposal === proposal);
+    const isOld = known === undefined && steps.length > 0 && planning.every((entry) => entry.proposal > proposal);
+    return isOver(status) || this.settled.has(proposal) || isOld || (known !== undefined && known.status !== "running");
+  }
+}
+
+function settles(event: RunEvent): boolean {
+  if (event.verb === "workflow.adopted" || event.verb === "workflow.extended" || SPOILT.has(event.verb)) return true;
+  return event.verb === "planning.done" && event.data.verdict === "kept";
 }

@@ -1,5 +1,5 @@
 /* The state of a run as a viewer knows it: plain data, a function of the events seen so far. */
-import type { Warning } from "./events";
+import type { AnswerDetail, Sink, Verdict, Warning } from "./events";
 
 export type RunStatus = "queued" | "planning" | "held" | "running" | "succeeded" | "failed" | "cancelled";
 export type StepStatus = "waiting" | "running" | "succeeded" | "reused" | "failed" | "skipped" | "cancelled";
@@ -21,6 +21,12 @@ export type Step = {
   instruction: string;
   worker: string;
   access: readonly string[];
+  /** What its planner calls its part ("thinker"); empty where it does not. */
+  role: string;
+  /** Which time of planning wrote it, from 1. */
+  round: number;
+  /** The run that this step became, where it was given to the conductor itself. */
+  nested: string | null;
   status: StepStatus;
   attempts: readonly Attempt[];
   startedAt: string | null;
@@ -45,6 +51,9 @@ export type Step = {
 export type Planning = {
   proposal: number;
   number: number;
+  round: number;
+  /** What it did to the round before, once it is known; null in the first. */
+  verdict: Verdict | null;
   status: "running" | "done" | "failed";
   conductor: string | null;
   startedAt: string;
@@ -63,11 +72,18 @@ export type RunState = {
   profile: string | null;
   planner: string;
   pool: readonly string[];
+  /** How many times the planner may plan. */
+  rounds: number;
+  /** The step of another run that this one is carried out for. */
+  nestedIn: { run: string; step: string } | null;
   parent: string | null;
   children: readonly string[];
   steps: readonly Step[];
   planning: readonly Planning[];
   warnings: readonly Warning[];
+  sink: Sink;
+  /** What people must know of the planning, such as that another planner stood in. */
+  notices: readonly string[];
   adoptedBy: "planner" | "person" | "fork" | null;
   submittedAt: string | null;
   startedAt: string | null;
@@ -81,6 +97,8 @@ export type RunState = {
   heldFor: string | null;
   answer: string | null;
   answerStep: string | null;
+  answerRule: string | null;
+  answerDetail: AnswerDetail | null;
   error: string | null;
 };
 
@@ -91,11 +109,15 @@ export const NOTHING: RunState = {
   profile: null,
   planner: "",
   pool: [],
+  rounds: 1,
+  nestedIn: null,
   parent: null,
   children: [],
   steps: [],
   planning: [],
   warnings: [],
+  sink: { kind: "last" },
+  notices: [],
   adoptedBy: null,
   submittedAt: null,
   startedAt: null,
@@ -106,6 +128,8 @@ export const NOTHING: RunState = {
   heldFor: null,
   answer: null,
   answerStep: null,
+  answerRule: null,
+  answerDetail: null,
   error: null,
 };
 
@@ -116,3 +140,16 @@ export const hasResult = (step: Step): boolean => step.status === "succeeded" ||
 
 export const stepOf = (state: RunState, key: string | null): Step | undefined =>
   state.steps.find((step) => step.key === key);
+
+/** The round that is being planned this moment; null while none is. */
+export const planningRound = (state: RunState): number | null =>
+  state.planning.findLast((entry) => entry.status === "running")?.round ?? null;
+
+/**
+ * Whether each round is one more step, as TRINITY takes its turns, and not a group of them. Of a workflow that nobody
+ * planned anew only its shape tells.
+ */
+export function isInTurns(planner: string, steps: readonly { round: number }[]): boolean {
+  const rounds = new Set(steps.map((step) => step.round)).size;
+  return planner === "trinity" || (planner === "saved" && rounds > 1 && rounds === steps.length);
+}

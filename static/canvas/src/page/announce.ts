@@ -1,7 +1,7 @@
 /* What is said aloud: changes of state, never tokens. */
-import type { RunEvent } from "../live/events";
+import type { AdoptedStep, RunEvent } from "../live/events";
 import { stepOf, type RunState } from "../live/state";
-import { list } from "../numbers";
+import { list, plural } from "../numbers";
 import { title } from "../title";
 
 const GATHER_MS = 600;
@@ -14,12 +14,21 @@ export function sentences(events: readonly RunEvent[], state: RunState): string[
 function sentence(event: RunEvent, state: RunState): string | null {
   switch (event.verb) {
     case "planning.started":
-      return "The conductor is writing a plan.";
+      return state.steps.length > 0 ? "What comes next is being planned." : "The conductor is writing a plan.";
     case "planning.failed":
       return "The plan could not be used.";
+    case "planning.done":
+      return event.data.verdict === "kept" ? `Round ${event.data.round ?? 2} keeps the workflow as it is.` : null;
+    case "planning.fellback":
+      return "Another planner stands in.";
+    case "run.noticed":
+      return event.texts.reason ?? null;
     case "workflow.adopted":
-      return `The plan has ${event.data.steps.length} steps.`;
+      return `The plan has ${plural(event.data.steps.length, "step")}.${sinkIn(state)}`;
+    case "workflow.extended":
+      return grown(event.data.steps, state);
     case "step.started":
+      if (event.data.nested !== undefined) return `${named(state, event.data.step)} becomes a run of its own.`;
       return `${named(state, event.data.step)} is running.`;
     case "step.succeeded":
       return `${named(state, event.data.step)} is done.`;
@@ -36,12 +45,37 @@ function sentence(event: RunEvent, state: RunState): string | null {
     case "run.stopped":
       return "The run was stopped.";
     case "run.succeeded":
-      return "The answer is there.";
+      return `The answer is there.${counted(state)}`;
     case "run.failed":
       return "The run failed.";
     default:
       return null;
   }
+}
+
+/** The `sentences` of the run within the step at `path`, which is one of the run with `state` or of one within that. */
+export function within(path: string, said: readonly string[], state: RunState): string[] {
+  const step = stepOf(state, path.split("/")[0] ?? null);
+  return said.map((sentence) => `Within step ${step?.position ?? path}: ${sentence}`);
+}
+
+function grown(steps: readonly AdoptedStep[], state: RunState): string {
+  const round = Math.max(...steps.map((step) => step.round ?? 1));
+  const who = round > 1 ? `Round ${round} changes the workflow` : "The workflow goes on";
+  return `${who}: ${plural(steps.length, "more step")}, ${state.steps.length} in all.`;
+}
+
+function sinkIn({ sink }: RunState): string {
+  if (sink.kind === "last") return "";
+  return ` ${sink.kind === "vote" ? "A vote" : "A selection"} over ${plural(sink.over.length, "step")} gives the answer.`;
+}
+
+function counted({ answerRule, answerDetail, answerStep }: RunState): string {
+  if (answerRule === "vote-tie" || answerDetail?.tie) return " The vote was a tie: the first said was taken.";
+  const votes = Object.values(answerDetail?.counts ?? {});
+  const taken = votes.find((keys) => answerStep !== null && keys.includes(answerStep));
+  if (taken === undefined) return "";
+  return ` ${taken.length} of ${votes.reduce((sum, keys) => sum + keys.length, 0)} say so.`;
 }
 
 function named(state: RunState, key: string): string {

@@ -28,7 +28,7 @@ export class Panel {
   /** After a swap: bring the piece that was asked for into view, once. */
   settle(): void {
     if (this.source === null || !this.isNew) return;
-    const piece = element()?.querySelector<HTMLElement>(`[data-source="${CSS.escape(this.source)}"]`);
+    const piece = element()?.querySelector<HTMLElement>(`[data-source="${CSS.escape(lastKey(this.source))}"]`);
     if (!piece) return;
     this.isNew = false;
     if (piece instanceof HTMLDetailsElement) piece.open = true;
@@ -45,14 +45,17 @@ export class Panel {
   }
 }
 
-/** Where the server has the panel of `step`; the source of a piece is of interest in the context alone. */
+/** Where the server has the panel of `step`, a path for one of a nested run ("s2/s1"); the source of a piece is of interest in the context alone. */
 export function stepPath(code: string, step: string, tab: string | null, source: string | null): string {
   const asked = new URLSearchParams();
   if (tab !== null) asked.set("tab", tab);
-  if (tab === "context" && source !== null) asked.set("source", source);
+  if (tab === "context" && source !== null) asked.set("source", lastKey(source));
   const query = asked.size > 0 ? `?${asked}` : "";
-  return `/runs/${encodeURIComponent(code)}/steps/${encodeURIComponent(step)}/${query}`;
+  return `/runs/${encodeURIComponent(code)}/steps/${step.split("/").map(encodeURIComponent).join("/")}/${query}`;
 }
+
+/** A step's key within its own run. */
+const lastKey = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
 const element = (): HTMLElement | null => document.getElementById("panel");
 

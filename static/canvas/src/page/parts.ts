@@ -14,8 +14,8 @@ export function staleParts(
   selected: string | null,
 ): Set<Part> {
   const stale = new Set<Part>(["head"]);
-  if (before.steps !== after.steps) stale.add("outline").add("answer");
-  if (before.status !== after.status) stale.add("outline").add("answer");
+  const isAnother = before.steps !== after.steps || before.status !== after.status;
+  if (isAnother || before.planning !== after.planning) stale.add("outline").add("answer");
 
   const shown = selected === null ? undefined : stepOf(after, selected);
   if (shown === undefined ? events.some((event) => ABOUT_THE_RUN.test(event.verb)) : changed(selected, before, after)) {

@@ -2,7 +2,7 @@
 import type { Selection } from "../canvas/model";
 import type { Store } from "../store";
 
-/** What `address` selects: `?step=s2` a step, `?edge=s1:s2` what step s2 reads of step s1. */
+/** What `address` selects: `?step=s2` a step (`s2/s1` one of the run within it), `?edge=s1:s2` what s2 reads of s1. */
 export function selectionIn(address: string): Selection {
   const asked = new URL(address).searchParams;
   const [source, reader] = (asked.get("edge") ?? "").split(":");
@@ -20,7 +20,7 @@ export function withSelection(address: string, { step, edge }: Selection): strin
     for (const name of ["step", "tab"]) url.searchParams.delete(name);
     url.searchParams.set("edge", `${edge.source}:${edge.reader}`);
   }
-  return url.href.replaceAll("%3A", ":");
+  return url.href.replaceAll("%3A", ":").replaceAll("%2F", "/");
 }
 
 export function keepInUrl(selection: Selection): void {
