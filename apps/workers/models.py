@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Max, Q
 from django.db.models.functions import Now
 
 from apps.accounts.models import Project, User
@@ -237,6 +237,12 @@ class Conductor(CalledModel):
         }
 
 
+def next_position() -> int:
+    """Behind all others: the first profile is what people find chosen."""
+    last: int | None = Profile.objects.aggregate(last=Max("position"))["last"]
+    return 0 if last is None else last + 1
+
+
 class Profile(models.Model):
     """Planner, pool and limits under a name."""
 
@@ -305,7 +311,7 @@ class Profile(models.Model):
     enabled = models.BooleanField(default=True)
     away = models.BooleanField(default=False, editable=False)  # as a worker is
     version = models.PositiveIntegerField(default=1, editable=False)
-    position = models.PositiveSmallIntegerField(default=0, help_text="the lowest is offered first")
+    position = models.PositiveSmallIntegerField(default=next_position, help_text="the lowest is offered first")
 
     objects = Scoped.as_manager()
 

@@ -4,6 +4,8 @@ import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
+import apps.workers.models
+
 
 def name_the_examples(apps, schema_editor):
     """What was yes or no is now the name of a set; as text PostgreSQL made "true" and "false" of it."""
@@ -159,6 +161,13 @@ class Migration(migrations.Migration):
                 ],
                 default="conductor",
                 max_length=40,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="profile",
+            name="position",
+            field=models.PositiveSmallIntegerField(
+                default=apps.workers.models.next_position, help_text="the lowest is offered first"
             ),
         ),
     ]
