@@ -1,6 +1,7 @@
 """The simulated conductor: it reads the question, chooses a shape by the seed, and writes the plan down.
 
-Its plans follow the three lists of the Conductor paper (arXiv 2512.04388), or JSON where a schema is asked for.
+Its plans follow the three lists of the Conductor paper (arXiv 2512.04388), or JSON where a schema is asked for. In a
+later round it may keep the answer there is, and a step may be given to itself.
 """
 
 import json
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from apps.simulator import openended, shapes
-from apps.simulator.plans import Choices, Draft, within
-from apps.simulator.reading import Brief
+from apps.simulator import openended, rounds, shapes
+from apps.simulator.briefs import Brief
+from apps.simulator.plans import Choices, Draft, Outline, within
+from apps.simulator.reading import nested_in
 from apps.simulator.reply import Reply
 from apps.simulator.solvers import solve
 
@@ -30,20 +32,29 @@ class Plan:
     says_all: bool
 
 
+KEPT = Plan(thinking=rounds.LOOKS_RIGHT, subtasks=(), models=(), reads=(), says_all=False)
+
+
 def conduct(brief: Brief, *, seed: int, response_format: str = "") -> Reply:
-    plan = make_plan(brief, seed=seed)
-    schema = _schema(response_format)
+    """The workflow for the prompt, in the form it asks for."""
+    return written(make_plan(brief, seed=seed), response_format)
+
+
+def written(plan: Plan, response_format: str) -> Reply:
+    """The plan as three lists, or as the JSON that the request insists on."""
+    schema = schema_of(response_format)
     return Reply(body="", closing=_as_json(plan, schema)) if schema is not None else _as_lists(plan)
 
 
 def make_plan(brief: Brief, *, seed: int) -> Plan:
-    """A plan of at most `brief.max_steps` steps. The same seed and question give the same plan."""
-    choices = Choices(seed + _number_of(brief.question))
-    problem = solve(brief.question)
-    if problem:
-        outline = shapes.outline(problem, brief.max_steps, choices)
-    else:
-        outline = openended.outline(brief.question, brief.max_steps, choices)
+    """A plan of at most `brief.max_steps` steps. The same seed and question give the same plan.
+
+    In a later round it may have none, which keeps the answer there is.
+    """
+    choices = Choices(seed + number_of(brief.question))
+    outline = _outline(brief, seed, choices)
+    if outline is None:
+        return KEPT
     drafts = within(outline, brief.max_steps)
     models = _models(brief, drafts, choices)
     return Plan(
@@ -55,29 +66,52 @@ def make_plan(brief: Brief, *, seed: int) -> Plan:
     )
 
 
-def _number_of(question: str) -> int:
+def _outline(brief: Brief, seed: int, choices: Choices) -> Outline | None:
+    """The shape of the workflow; None where the answer of the round before is kept."""
+    nested = nested_in(brief.question)
+    asked = nested.instruction if nested else brief.question
+    if brief.answer_before is not None:
+        return rounds.reconsider(brief, asked, seed=seed, choices=choices)
+    if problem := solve(asked):
+        return shapes.outline(problem, brief.max_steps, choices)
+    if nested and solve(nested.task):
+        return shapes.part_of_a_whole(asked)
+    return openended.outline(asked, brief.max_steps, choices)
+
+
+def number_of(question: str) -> int:
     return int.from_bytes(blake2b(question.encode("utf-8", "replace"), digest_size=4).digest(), "big")
 
 
 def _models(brief: Brief, drafts: tuple[Draft, ...], choices: Choices) -> tuple[int, ...]:
-    """The strongest model for the last step; the others in turn, from where the seed says, for what comes before."""
-    count = max(1, len(brief.models))
+    """The strongest model for the last step; the others in turn, from where the seed says, for what comes before.
+
+    Where the conductor is a model of the pool, it takes on a long step of its own now and then.
+    """
+    offered = [number for number in range(max(1, len(brief.models))) if number != brief.itself] or [0]
     strongest = strongest_of(brief)
-    others = [number for number in range(count) if number != strongest] or [strongest]
+    others = [number for number in offered if number != strongest] or [strongest]
     first = choices.pick(range(len(others)))
-    return (*(others[(first + at) % len(others)] for at in range(len(drafts) - 1)), strongest)
+    models = [*(others[(first + at) % len(others)] for at in range(len(drafts) - 1)), strongest]
+    if brief.itself is not None and len(drafts) > 1 and choices.pick((True, False)):
+        longest = max(range(len(drafts) - 1), key=lambda at: len(drafts[at].instruction))
+        models[longest] = brief.itself
+    return tuple(models)
 
 
 def strongest_of(brief: Brief) -> int:
     """The model described as strong; where nothing is revealed the first, since a pool is listed best first."""
-    scores = [len(_STRONG.findall(words)) for words in brief.models] or [0]
-    return scores.index(max(scores))
+    found = [len(_STRONG.findall(words)) for words in brief.models]
+    scores = [-1 if number == brief.itself else score for number, score in enumerate(found)]
+    return scores.index(max(scores)) if scores else 0
 
 
 def _why_these(brief: Brief, models: tuple[int, ...]) -> str:
     last = f"Model {models[-1]}"
     if len(models) == 1:
         return f"{last} is the one I would trust with it."
+    if brief.itself is not None and brief.itself in models:
+        return f"Step {models.index(brief.itself) + 1} is a task of its own, which I divide further myself."
     if len(set(models)) == 1:
         return f"There is only {last} to ask, so it does every step."
     return f"{last} answers last, because its result is the one that counts; the others are quicker and cheaper."
@@ -92,10 +126,11 @@ def _as_lists(plan: Plan) -> Reply:
 
 def _access(plan: Plan, at: int) -> str:
     reads = plan.reads[at]
-    return '["all"]' if plan.says_all and at and reads == tuple(range(at)) else str(list(reads))
+    is_all = rounds.BEFORE in reads or (plan.says_all and at and reads == tuple(range(at)))
+    return '["all"]' if is_all else str(list(reads))
 
 
-def _schema(response_format: str) -> Mapping[str, Any] | None:
+def schema_of(response_format: str) -> Mapping[str, Any] | None:
     """The JSON schema of the request; empty for `json_object`, None where text was asked for."""
     asked = json.loads(response_format) if response_format else {}
     if asked.get("type") == "json_object":
@@ -138,5 +173,5 @@ def _of_step(plan: Plan, name: str, of: Mapping[str, Any], at: int) -> Any:
         number, names = plan.models[at], of.get("enum", ())
         return names[number] if number < len(names) else number
     if re.search(r"access|read", name, re.I):
-        return list(plan.reads[at])
+        return ["all"] if rounds.BEFORE in plan.reads[at] else list(plan.reads[at])
     return plan.subtasks[at]

@@ -1,6 +1,7 @@
 """Bad replies on request (`say=…`): what a planner must survive."""
 
-from apps.simulator.reading import Texts, read_brief
+from apps.simulator.briefs import read_brief
+from apps.simulator.reading import Texts
 from apps.simulator.reply import Reply
 
 _MILLION = 1_000_000

@@ -9,7 +9,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Draft:
-    """A step to be. `reads` are positions of earlier drafts; what is not `needed` goes first when space is short."""
+    """A step to be. `reads` are positions of earlier drafts; what is not `needed` goes first when space is short.
+
+    A negative position is the answer of the round before.
+    """
 
     instruction: str
     reads: tuple[int, ...] = ()
@@ -42,12 +45,17 @@ class Choices:
 def within(outline: Outline, limit: int) -> tuple[Draft, ...]:
     """The drafts, cut down to the limit: what is not needed goes first, then the earliest; the last one stays."""
     if limit <= 1 and len(outline.drafts) > 1:
-        return (Draft(outline.alone),)
+        return (replace(outline.drafts[-1], instruction=outline.alone, reads=_outside(outline.drafts[-1])),)
     drafts = list(outline.drafts)
     while len(drafts) > limit:
         spare = [at for at, draft in enumerate(drafts[:-1]) if not draft.needed]
         drafts = _dropped(drafts, spare[-1] if spare else 0)
     return tuple(drafts)
+
+
+def _outside(draft: Draft) -> tuple[int, ...]:
+    """What it reads of the round before, which stays when all other steps go."""
+    return tuple(read for read in draft.reads if read < 0)
 
 
 def _dropped(drafts: list[Draft], gone: int) -> list[Draft]:

@@ -1,4 +1,4 @@
-"""Finding one's way in a prompt: what is asked, what was given to read, and where the examples end.
+"""Finding one's way in a prompt: the texts between its tags, and what a worker is asked and given to read.
 
 Nothing here knows the exact words of a prompt. Texts are found by their tags first and by headings next, so that a
 prompt may be reworded without the simulator having to follow.
@@ -9,22 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apps.simulator.solvers.problem import number_of
-
 Texts = tuple[tuple[str, str], ...]  # role and text of every message
-
-DEFAULT_STEPS = 5
 
 _OPENING = re.compile(r"<(?P<tag>[A-Za-z][\w-]{0,60})(?P<attributes>\s[^<>]{0,200})?>")
 _MARK = re.compile(r"-[0-9a-f]{8}$|[-_]?\d+$")  # what makes a tag unlike any in the text between
+_MARKED = re.compile(r"^[\w-]+-[0-9a-f]{8} ")
 _STEP_NUMBER = re.compile(r"\bstep\W{0,2}(\d+)\b", re.I)
 
-_TASKS = {"task", "overall-task", "overall_task", "question", "user-question", "problem", "user-task", "query"}
-_SUBTASKS = {"subtask", "instruction", "step-subtask", "step-instruction"}
+TASKS = {"task", "overall-task", "overall_task", "question", "user-question", "problem", "user-task", "query"}
+SUBTASKS = {"subtask", "instruction", "step-subtask", "step-instruction"}
 _ASSIGNED = {"assigned-subtask", "assigned_subtask", "your-subtask", "your_subtask", "assigned-task", "assignment"}
-_RESULTS = {"response", "result", "answer", "output", "step-response", "step-result"}
-_POOLS = {"models", "workers", "pool"}
-_EXAMPLES = {"example", "examples", "worked-example", "worked-examples", "worked_examples"}
+RESULTS = {"response", "result", "answer", "output", "step-response", "step-result"}
 
 
 @dataclass(frozen=True)
@@ -57,15 +52,6 @@ class Assignment:
     reads: tuple[Read, ...] = ()
 
 
-@dataclass(frozen=True)
-class Brief:
-    """A conductor's prompt. `models` are the words after "Model 0:" and so on, empty where nothing was revealed."""
-
-    question: str
-    max_steps: int
-    models: tuple[str, ...]
-
-
 def elements(text: str) -> Iterator[Element]:
     """The outermost elements of the text, in order. A tag that is never closed is plain text."""
     at = end_of_last = 0
@@ -96,12 +82,31 @@ def read_assignment(texts: Texts) -> Assignment:
     """What a worker is to do. A prompt without any structure is an instruction as a whole."""
     text = user_text(texts)
     found = list(elements(text))
-    task = next((element.text for element in found if element.name in _TASKS), "")
+    task = next((element.text for element in found if element.name in TASKS), "")
     assigned = next((element.text for element in reversed(found) if element.name in _ASSIGNED), None)
     reads = tuple(_reads(found))
     if assigned is None:
         assigned = _assigned_by_heading(text, found, has_reads=bool(reads))
-    return Assignment(task=task.strip(), instruction=assigned.strip(), reads=reads)
+    return Assignment(task=_outermost(task.strip()), instruction=assigned.strip(), reads=reads)
+
+
+def nested_in(task: str) -> Assignment | None:
+    """The step of an outer workflow that became this task, where it is one: its subtask, and behind it in marked tags
+    what a worker would have been shown."""
+    found = list(elements(task))
+    if not found or not _MARKED.search(found[0].attributes) or found[0].name not in TASKS | SUBTASKS | _ASSIGNED:
+        return None
+    if any(element.name in _ASSIGNED for element in found):
+        return read_assignment((("user", task),))
+    outer = next((element.text for element in found if element.name in TASKS), "")
+    instruction = found[0].before.strip().rpartition("\n")[0]
+    return Assignment(task=_outermost(outer.strip()), instruction=instruction.strip(), reads=tuple(_reads(found)))
+
+
+def _outermost(task: str) -> str:
+    """The task that all is about: of a nested one the task around it, or its own subtask where that is not shown."""
+    nested = nested_in(task)
+    return task if nested is None else nested.task or nested.instruction
 
 
 def _assigned_by_heading(text: str, found: Sequence[Element], *, has_reads: bool) -> str:
@@ -109,7 +114,7 @@ def _assigned_by_heading(text: str, found: Sequence[Element], *, has_reads: bool
     if heading and not has_reads:
         return text[heading.end() :]
     last = found[-1] if found else None
-    if last and last.name in _SUBTASKS | _TASKS:
+    if last and last.name in SUBTASKS | TASKS:
         return last.text
     if has_reads and last:
         return text[text.rfind(f"</{last.name}") :].partition(">")[2]
@@ -121,9 +126,9 @@ def _reads(found: Sequence[Element]) -> Iterator[Read]:
     instruction = label = ""
     number = 0
     for element in found:
-        if element.name in _SUBTASKS:
+        if element.name in SUBTASKS:
             instruction, label = element.text, _label(element, number)
-        elif element.name in _RESULTS:
+        elif element.name in RESULTS:
             number += 1
             yield Read(label or _label(element, number - 1), instruction, element.text)
             instruction = label = ""
@@ -136,79 +141,3 @@ def _reads(found: Sequence[Element]) -> Iterator[Read]:
 def _label(element: Element, position: int) -> str:
     match = _STEP_NUMBER.search(element.before) or re.search(r"\bstep\D{0,12}(\d+)\b", element.attributes[:60], re.I)
     return f"Step {match[1]}" if match and len(match[1]) < 4 else f"Step {position + 1}"
-
-
-def is_for_a_conductor(texts: Texts, response_format: str = "") -> bool:
-    text = "\n".join(text for _, text in texts) + response_format
-    return bool(re.search(r"access[_ ]list|model_id", text, re.I)) and bool(
-        re.search(r"model[_ ]?\d|subtasks?", text, re.I)
-    )
-
-
-@lru_cache(maxsize=512)
-def read_brief(texts: Texts) -> Brief:
-    """The question, the step limit and the models that a conductor is given; the worked examples are left aside."""
-    text = "\n\n".join(text for role, text in texts if role in ("user", "system", "developer"))
-    found = list(elements(text))
-    pool = next((element for element in reversed(found) if element.name in _POOLS), None)
-    asked = [element for element in found if element.name in _TASKS]
-    before_pool = [element for element in asked if pool and element.start < pool.start]
-    ours = (before_pool or asked)[-1:]  # an earlier one could be an example's, a later one quoted from an old reply
-    examples = [element for element in found if element.name in _EXAMPLES]
-    rules = _without(text, [*examples, *ours])
-    question = ours[0].text if ours else _question_by_heading(rules)
-    models = _models(pool.text if pool else rules, rules)
-    return Brief(question=question.strip(), max_steps=_max_steps(rules), models=models)
-
-
-def _without(text: str, parts: Sequence[Element]) -> str:
-    for element in sorted(parts, key=lambda element: element.start, reverse=True):
-        text = f"{text[: element.start]}\n{text[element.end :]}"
-    return text
-
-
-def _question_by_heading(text: str) -> str:
-    """The text under the first heading "Question" or "Task" that follows the last worked plan."""
-    plans = list(re.finditer(r"^\W*access[_ ]list\W.*$", text, re.I | re.M))
-    heading = r"^[#*\s]*(?:the |user )*(?:question|task|problem|user question)\b[^\n:]{0,30}:?[*\s]*(?::|\n)[*\s]*"
-    starts = [match.end() for match in re.finditer(heading, text, re.I | re.M)]
-    after = [start for start in starts if not plans or start > plans[-1].end()] or starts[-1:]
-    if not after:
-        return text.strip().rpartition("\n\n")[2]
-    rest = text[after[0] :]
-    end = re.search(
-        r"^[#*\s]*(?:available |the )*(?:models?|workers?|pool)\b[^\n]{0,60}:?[*\s]*$|^\W*Model 0\b", rest, re.I | re.M
-    )
-    return rest[: end.start()] if end else rest
-
-
-def _max_steps(rules: str) -> int:
-    amount = r"(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
-    most = r"(?:at most|up to|no more than|maximum(?: of)?|limit(?: of)?)"
-    for pattern in (
-        rf"{most}\s+{amount}\s+(?:\w+\s+)?steps?",
-        rf"{amount}\s+steps?\s+(?:at most|or fewer|maximum)",
-        rf"steps?\b[^.\n\d]{{0,40}}(?:at most|limit|maximum|up to)[^.\n\d]{{0,20}}?{amount}\b",
-        rf"(?:maximum|max|limit)[^.\n\d]{{0,40}}steps?[^.\n\d]{{0,10}}{amount}\b",
-        rf"(?:maximum|max|between)[^.\n]{{0,20}}\b1 (?:and|to) {amount} steps?",
-    ):
-        match = re.search(pattern, rules, re.I)
-        value = number_of(match[1]) if match else None
-        if value:
-            return max(1, int(value))
-    return DEFAULT_STEPS
-
-
-def _models(listed: str, rules: str) -> tuple[str, ...]:
-    lines = dict(re.findall(r"^\W{0,6}Model (\d{1,3})\b[*`]*[:.)\s—–-]*(.*)$", listed, re.M))
-    numbers = {int(number) for number in re.findall(r"\bModel (\d{1,3})\b", listed)}
-    count = max(numbers) + 1 if numbers else _counted(rules)
-    return tuple(lines.get(str(number), "").strip() for number in range(count))
-
-
-def _counted(rules: str) -> int:
-    match = re.search(
-        r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:\w+\s+)?models\b", rules, re.I
-    )
-    value = number_of(match[1]) if match else None
-    return max(1, int(value)) if value else 1

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from aiohttp import web
 
+from apps.simulator.briefs import read_brief
 from apps.simulator.calls import INVALID, Call, Refused, failure, read_call
 from apps.simulator.deliver import deliver, hang_up
 from apps.simulator.knobs import BadKnob, Counted, UnknownModel, read_model
 from apps.simulator.log import RequestLog, Row
 from apps.simulator.misspeak import misspeak
 from apps.simulator.models import MODELS
-from apps.simulator.reading import read_brief
 from apps.simulator.reply import Reply, cut_to, of_length
 from apps.simulator.speak import speak
 

@@ -33,19 +33,26 @@ def _one_step(problem: Problem, choices: Choices) -> Outline:
     return Outline(choices.pick(leads), (Draft(alone),), alone)
 
 
-def _checked(problem: Problem, choices: Choices) -> str:
+def part_of_a_whole(asked: str) -> Outline:
+    """A shape for a subtask whose sense lies in the task around it: an attempt, and somebody who does it again."""
+    check = Draft(f"Check what you were given by doing it again. It was: {asked}", (0,))
+    return Outline("This is a part of a larger task: an attempt and a check will do.", (Draft(asked), check), asked)
+
+
+def checked(problem: Problem, choices: Choices) -> str:
+    """The instruction to check the problem's answer, in one of several wordings."""
     return choices.pick(_CHECKING) + problem.check.removeprefix("Check") + choices.pick(_FORM)
 
 
 def _attempt_and_check(problem: Problem, choices: Choices) -> Outline:
-    check = _checked(problem, choices)
+    check = checked(problem, choices)
     drafts = (Draft(problem.ask + choices.pick(_CARE)), Draft(check, (0,)))
     return Outline("A slip is easy here, so one model attempts it and another does it again.", drafts, problem.ask)
 
 
 def _plan_first(problem: Problem, choices: Choices) -> Outline:
     first = problem.parts[0].instruction if problem.parts else problem.method
-    check = _checked(problem, choices)
+    check = checked(problem, choices)
     drafts = (
         Draft(first, needed=False),
         Draft(problem.ask + choices.pick(_CARE), (0,)),
@@ -55,7 +62,7 @@ def _plan_first(problem: Problem, choices: Choices) -> Outline:
 
 
 def _two_and_check(problem: Problem, choices: Choices) -> Outline:
-    check = _checked(problem, choices)
+    check = checked(problem, choices)
     other = f"Without looking at anybody else's result: {problem.ask[0].lower()}{problem.ask[1:]}"
     drafts = (Draft(problem.ask + choices.pick(_CARE)), Draft(other, needed=False), Draft(check, (0, 1)))
     return Outline(
@@ -65,7 +72,7 @@ def _two_and_check(problem: Problem, choices: Choices) -> Outline:
 
 def _attempts(problem: Problem, choices: Choices) -> Outline:
     attempts = [Draft(part.instruction) for part in problem.parts]
-    check = Draft(_checked(problem, choices), everything_before(len(attempts)))
+    check = Draft(checked(problem, choices), everything_before(len(attempts)))
     because = (
         "A search can miss what another way of looking finds: independent attempts, and a checker who evaluates them."
     )
@@ -74,7 +81,7 @@ def _attempts(problem: Problem, choices: Choices) -> Outline:
 
 def _hint_and_attempts(problem: Problem, choices: Choices) -> Outline:
     attempts = [Draft(part.instruction, (0,), needed=at == 0) for at, part in enumerate(problem.parts)]
-    check = Draft(_checked(problem, choices), everything_before(len(attempts) + 1)[1:])
+    check = Draft(checked(problem, choices), everything_before(len(attempts) + 1)[1:])
     because = "First a list of what comes near, then attempts that start from it, then a check of each."
     return Outline(because, (Draft(problem.method, needed=False), *attempts, check), problem.ask)
 
@@ -84,7 +91,7 @@ def _three_attempts(problem: Problem, choices: Choices) -> Outline:
         Draft(problem.ask + choices.pick(_CARE)),
         *(Draft(part.instruction, needed=False) for part in problem.parts),
     ]
-    check = Draft(_checked(problem, choices), everything_before(len(attempts)))
+    check = Draft(checked(problem, choices), everything_before(len(attempts)))
     return Outline(
         "Three models look for it in their own ways; the last evaluates what they found.",
         (*attempts, check),
@@ -110,7 +117,7 @@ def _fan_and_check(problem: Problem, limit: int, choices: Choices) -> Outline:
         Draft(instruction) for instruction in _grouped(problem.parts, min(limit - 2, max(2, len(problem.parts) // 2)))
     ]
     whole = Draft(problem.ask + choices.pick(_CARE))
-    last = Draft(_checked(problem, choices), everything_before(len(fan) + 1))
+    last = Draft(checked(problem, choices), everything_before(len(fan) + 1))
     because = (
         "The parts are computed side by side, and one model attempts the whole: where they differ, something slipped."
     )

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from apps.simulator.excuse import excuse, is_excuse
+from apps.simulator import roles
+from apps.simulator.claims import claimed, is_right, same, short, stated
+from apps.simulator.excuse import excuse
 from apps.simulator.models import Model
 from apps.simulator.reading import Assignment
 from apps.simulator.reply import Reply
@@ -14,7 +16,8 @@ from apps.simulator.solvers import Part, Problem, countdown, solve
 
 _CHECKS = re.compile(
     r"\b(?:re-?check|double-?check|check|verify|verif\w+|validate|confirm|review|proof-?read|re-?compute|test|"
-    r"compare|aggregate|combine|merge|reconcile|synthesi\w+|collect|judge|pick|decide|settle|final)\b",
+    r"compare|aggregat\w+|combine|merge|reconcile|synthesi\w+|collect|judge|pick|decide|settle|final|referee|critici[sz]e|"
+    r"critique|debate|refute|majority|vote|improve|revise|reconsider|reflect|correct)\b",
     re.I,
 )
 _WHOLE = re.compile(r"\b(?:final|overall|aggregate|combine|compare|reconcile|synthesi\w+|decide|settle)\b", re.I)
@@ -54,15 +57,30 @@ def work(model: Model, assignment: Assignment, *, seed: int, response_format: st
     """The reply of `model`; seeded, so that the same prompt is answered alike."""
     rng = Random(f"{model.id} {seed} {assignment}")
     problem = solve(assignment.task) if assignment.task else None
+    if roles.wants_a_verdict(assignment.instruction):
+        return _as_json(roles.verify(model, assignment, problem, rng), "", response_format)
     if problem and _is_groundwork(problem, assignment):
-        return _as_json(_groundwork(problem), "", response_format)
+        return _as_json(_groundwork(problem, assignment), "", response_format)
     finding = None if _is_gathering(assignment, problem) else aim(assignment.task, assignment.instruction)
     finding = finding or _majority(assignment)
     if finding is None:
         return _as_json(excuse(model, assignment, rng), "", response_format)
-    is_right = rng.random() < model.skill_in(finding.family)
-    answer, working = (finding.answer, finding.working) if is_right else _mistaken(finding, assignment, rng)
+    answer, working = _found(model, finding, problem, assignment, rng)
     return _as_json(_told(assignment, answer, working, finding.fence, rng), answer, response_format)
+
+
+def _found(
+    model: Model, finding: Finding, problem: Problem | None, assignment: Assignment, rng: Random
+) -> tuple[str, tuple[str, ...]]:
+    """What the model comes to, by its skill; on going over its own work mostly what it had come to before."""
+    own = roles.own_answer(assignment)
+    if own and problem:
+        if roles.is_left_as_it_is(model, problem, own, assignment.task, rng):
+            return own, ("I went over it again and find nothing to change.",)
+        return _slip(finding, rng) if is_right(own, problem, assignment.task) else (finding.answer, finding.working)
+    if rng.random() < model.skill_in(finding.family):
+        return finding.answer, finding.working
+    return _mistaken(finding, assignment, rng)
 
 
 def _told(assignment: Assignment, answer: str, working: Sequence[str], fence: str, rng: Random) -> Reply:
@@ -78,14 +96,15 @@ def _told(assignment: Assignment, answer: str, working: Sequence[str], fence: st
 def _is_groundwork(problem: Problem, assignment: Assignment) -> bool:
     """Whether the subtask only prepares the solution: a plan, or the way our own conductor begins such a task."""
     is_plan = bool(_PLANS.search(assignment.instruction)) and not assignment.reads
-    return is_plan or assignment.instruction.startswith(problem.method)
+    return is_plan or roles.is_thinking(assignment.instruction) or assignment.instruction.startswith(problem.method)
 
 
-def _groundwork(problem: Problem) -> Reply:
+def _groundwork(problem: Problem, assignment: Assignment) -> Reply:
     steps = [*(part.instruction for part in problem.parts), problem.ask, problem.check]
     lines = ["What there is to start from:", "", *(f"- {line}" for line in problem.working[:-1] or (problem.method,))]
     lines += ["", "What remains to be done:", "", *(f"{number}. {step}" for number, step in enumerate(steps, 1))]
-    return Reply(body="\n".join(lines), closing="\n\nI was asked for the ground only, so I give no result.")
+    proposal = "\n\nNext role: worker" if roles.names_the_next(assignment.instruction) else ""
+    return Reply(body="\n".join(lines), closing=f"\n\nI was asked for the ground only, so I give no result.{proposal}")
 
 
 def aim(task: str, instruction: str) -> Finding | None:
@@ -141,7 +160,7 @@ def _majority(assignment: Assignment) -> Finding | None:
     """
     if not _CHECKS.search(assignment.instruction) or not _wants_a_short_answer(assignment):
         return None
-    answers = [answer for read in assignment.reads if (answer := _stated(read.response)) and len(answer) <= 200]
+    answers = [answer for read in assignment.reads if (answer := stated(read.response)) and len(answer) <= 200]
     if not answers or len(answers) * 2 < len(assignment.reads):
         return None
     best = max(answers, key=answers.count)  # of equals the first
@@ -155,10 +174,15 @@ def _wants_a_short_answer(assignment: Assignment) -> bool:
 
 
 def _mistaken(finding: Finding, assignment: Assignment, rng: Random) -> tuple[str, tuple[str, ...]]:
-    """A slip: the first working lines, and then something else. A weak checker believes what it reads."""
+    """A slip of its own, or somebody else's: a weak checker believes what it reads."""
     claims = [answer for read in assignment.reads if (answer := claimed(read.response))]
     if claims and _CHECKS.search(assignment.instruction):
         return claims[-1], ("The result looks right to me.",)
+    return _slip(finding, rng)
+
+
+def _slip(finding: Finding, rng: Random) -> tuple[str, tuple[str, ...]]:
+    """The first working lines, and then something else."""
     if not finding.wrong:
         return finding.answer, finding.working
     wrong = finding.wrong[rng.randrange(len(finding.wrong))]
@@ -175,58 +199,11 @@ def _verdicts(assignment: Assignment, answer: str) -> Iterator[str]:
         if said is None:
             yield f"- {read.label} gives no result that I could check."
         elif fault := countdown.verdict(said, assignment.task):
-            yield f"- {read.label} says {_short(said)}: not right, {fault}."
-        elif fault == "" or _same(said, right):
-            yield f"- {read.label} says {_short(said)}: right."
+            yield f"- {read.label} says {short(said)}: not right, {fault}."
+        elif fault == "" or same(said, right):
+            yield f"- {read.label} says {short(said)}: right."
         else:
-            yield f"- {read.label} says {_short(said)}: not what I get, {_short(right)}."
-
-
-def claimed(response: str) -> str | None:
-    """The result that a reply states: its last answer line, its last code block, or what it puts in bold last.
-
-    A reply that says it is none states nothing, although it has bold words and code too.
-    """
-    if is_excuse(response):
-        return None
-    if line := _answer_line(response):
-        return line
-    if blocks := _BLOCK.findall(response):
-        return str(blocks[-1]).strip()
-    bold = re.findall(r"\*\*([^*\n]{1,120})\*\*", response)
-    return str(bold[-1]) if bold else None
-
-
-def _stated(response: str) -> str | None:
-    """The result that a reply calls its answer, or ends with as a block: bold words could be anything."""
-    if is_excuse(response):
-        return None
-    blocks = list(_BLOCK.finditer(response.rstrip()))
-    ends_with_block = bool(blocks) and blocks[-1].end() == len(response.rstrip())
-    return _answer_line(response) or (blocks[-1][1].strip() if ends_with_block else None)
-
-
-_BLOCK = re.compile(r"```\w*\n(.*?)\n```", re.S)
-
-
-def _answer_line(response: str) -> str | None:
-    lines = re.findall(
-        r"^\W*(?:final )?(?:answer|result)\W{0,4}:\W{0,2}[ \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M
-    )
-    return str(lines[-1]) if lines else None
-
-
-def _same(one: str, other: str) -> bool:
-    return _normal(one) == _normal(other)
-
-
-def _normal(text: str) -> str:
-    return re.sub(r"[^\w.+*/()-]|(?<=\d),(?=\d{3})|[.]$", "", text.lower())
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 80 else text[:79] + "…"
+            yield f"- {read.label} says {short(said)}: not what I get, {short(right)}."
 
 
 def _as_json(reply: Reply, answer: str, response_format: str) -> Reply:

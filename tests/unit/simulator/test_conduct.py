@@ -6,10 +6,10 @@ import json
 import pytest
 
 from apps.conductor.prompt_schema import json_schema, response_format
+from apps.simulator.briefs import Brief, read_brief
 from apps.simulator.conduct import make_plan
 from apps.simulator.misspeak import misspeak
 from apps.simulator.models import MODELS
-from apps.simulator.reading import Brief, read_brief
 from apps.simulator.speak import speak
 
 from .prompts import POOL, asked_to_conduct

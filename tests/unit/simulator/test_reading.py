@@ -2,7 +2,8 @@
 
 import pytest
 
-from apps.simulator.reading import is_for_a_conductor, read_assignment, read_brief
+from apps.simulator.briefs import is_for_a_conductor, read_brief
+from apps.simulator.reading import read_assignment
 
 from .prompts import POOL, asked_to_conduct, asked_to_work
 from .tasks import EVERY_TASK

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apps.simulator.briefs import read_brief
 from apps.simulator.models import MODELS
-from apps.simulator.reading import read_brief
 from apps.simulator.speak import speak
 
 from .prompts import asked_to_conduct, asked_to_work

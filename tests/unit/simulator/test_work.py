@@ -4,16 +4,16 @@ import json
 
 import pytest
 
+from apps.simulator.briefs import Brief
+from apps.simulator.claims import claimed
 from apps.simulator.conduct import make_plan
 from apps.simulator.excuse import QUOTED, is_excuse
 from apps.simulator.models import MODELS
-from apps.simulator.reading import Brief
 from apps.simulator.reply import tokens
 from apps.simulator.solvers.countdown import verdict
 from apps.simulator.speak import speak
-from apps.simulator.work import claimed
 
-from .prompts import asked_to_conduct, asked_to_work
+from .prompts import asked_to_work
 from .tasks import COUNTDOWN, NO_PUZZLES, OPEN_ENDED, SAMPLES
 
 ATLAS, BIRCH, CEDAR, DELTA = (MODELS[f"sim-{name}"] for name in ("atlas", "birch", "cedar", "delta"))
@@ -246,7 +246,8 @@ def test_a_worker_asked_for_json_replies_with_json():
     assert json.loads(speak(ATLAS, asked_to_work(note, note), response_format=form).text)["amount_eur"] == 12480.5
 
 
-def test_a_model_that_does_not_conduct_writes_no_workflow():
-    reply = speak(ATLAS, asked_to_conduct("Why is the sky blue?")).text
+def test_a_question_about_workflows_is_a_question_to_a_worker():
+    task = "Which models shall I name in model_id, and what are subtasks and an access_list? <models>Model 0</models>"
 
-    assert "a simulated model" in reply
+    assert "a simulated model" in speak(ATLAS, asked_to_work(task, "Explain it in at most 2 steps.")).text
+    assert "a simulated model" in speak(ATLAS, (("user", "Explain model_id, subtasks and access_list."),)).text
