@@ -14,12 +14,12 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.fresh import NEXT_START_S, FreshStudio
-from tests.acceptance.pages import CUT_SOCKETS, RunShown, hold_against, read_run, streamed
+from tests.acceptance.pages import CUT_SOCKETS, RunShown, read_run, streamed
+from tests.acceptance.walking import settled, submit, wait_for_end, wait_for_middle
 
 pytestmark = pytest.mark.acceptance
 
 TASKS = [json.loads(line) for line in (Path(__file__).parent / "tasks.jsonl").read_text().splitlines()]
-ENDED = re.compile("succeeded|failed|cancelled")
 
 # A point of an edge's line near its start, in the window's pixels: where a person would click it.
 ON_THE_LINE = """(line) => {
@@ -29,37 +29,6 @@ ON_THE_LINE = """(line) => {
 
 # Long replies in several steps, so that there is a middle in which to pull a plug.
 LONG = "Compare PostgreSQL and MariaDB for a shop with {} users: operations, concurrency, backup, cost. Recommend one."
-
-
-def submit(page: Page, studio: FreshStudio, task: str) -> str:
-    """Type a task at `/` and press Ctrl-Enter; the run page opens. The run's code."""
-    page.goto(studio.url)
-    box = page.locator("textarea[name=task]")
-    expect(box).to_be_focused()
-    box.fill(task)
-    box.press("Control+Enter")
-    page.wait_for_url(re.compile(r"/runs/\w+/"))
-    return page.url.split("/runs/")[1].split("/")[0]
-
-
-def wait_for_end(page: Page, *, state: str = "succeeded", within_s: float = 90) -> None:
-    """Wait on the open page, which must learn it by itself: nobody reloads."""
-    pill = page.locator("#head .pill")
-    expect(pill).to_have_attribute("data-state", ENDED, timeout=within_s * 1000)
-    assert pill.get_attribute("data-state") == state, page.locator("#head").inner_text()
-
-
-def wait_for_middle(page: Page, *, done: int = 1) -> None:
-    """Wait until some steps are done while another is being written."""
-    expect(page.locator("#outline .dot[data-state=succeeded]").nth(done - 1)).to_be_visible(timeout=60_000)
-    expect(page.locator("#outline .dot[data-state=running]").first).to_be_visible(timeout=60_000)
-
-
-def settled(context: BrowserContext, studio: FreshStudio, code: str, asked_before: int) -> RunShown:
-    """The run as its pages show it, held against what the simulator was asked."""
-    run = read_run(context, studio.url, code)
-    hold_against(run, studio.asked(asked_before))
-    return run
 
 
 def test_a_task_is_planned_drawn_streamed_and_answered(
