@@ -29,6 +29,7 @@ class StepShown:
     """A step as the pages show it."""
 
     key: str
+    worker: str
     access: list[str]
     state: str
     sent: list[dict[str, str]] | None
@@ -64,6 +65,7 @@ def read_run(context: BrowserContext, url: str, code: str) -> RunShown:
         key = step["key"]
         run.steps[key] = StepShown(
             key=key,
+            worker=step["worker"],
             access=list(step["access"]),
             state=states[key] or "",
             sent=_sent(context, url, code, key),
@@ -94,7 +96,8 @@ def hold_against(run: RunShown, asked: list[dict[str, Any]]) -> None:
     for step in run.steps.values():
         assert step.sent is not None, f"{step.key} of {run.code} shows no request"
         answered = [row for row in calls if row["messages"] == step.sent and row["outcome"] == "done"]
-        wanted = 1 if step.state == "succeeded" else 0
+        nested = step.worker.startswith("sim-conductor")  # a run of its own, held against the log by itself
+        wanted = 1 if step.state == "succeeded" and not nested else 0
         assert len(answered) == wanted, f"{step.key} of {run.code}, {step.state}: called {len(answered)} times"
         if answered:
             assert answered[0]["text"].strip() == step.result.strip()

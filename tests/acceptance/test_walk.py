@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.fresh import NEXT_START_S, FreshStudio
-from tests.acceptance.pages import CUT_SOCKETS, RunShown, read_run, streamed
+from tests.acceptance.pages import CUT_SOCKETS, RunShown, hold_against, read_run, streamed
 from tests.acceptance.walking import settled, submit, wait_for_end, wait_for_middle
 
 pytestmark = pytest.mark.acceptance
