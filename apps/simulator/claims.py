@@ -40,9 +40,7 @@ _BLOCK = re.compile(r"```\w*\n(.*?)\n```", re.S)
 
 
 def _answer_line(response: str) -> str | None:
-    lines = re.findall(
-        r"^\W*(?:final )?(?:answer|result)\W{0,4}:\W{0,2}[ \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M
-    )
+    lines = re.findall(r"^\W*(?:final )?(?:answer|result)\W{0,4}:[*_` \t]*(\S[^\n]*?)[*` ]*$", response, re.I | re.M)
     return str(lines[-1]) if lines else None
 
 

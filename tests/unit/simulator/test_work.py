@@ -251,3 +251,18 @@ def test_a_question_about_workflows_is_a_question_to_a_worker():
 
     assert "a simulated model" in speak(ATLAS, asked_to_work(task, "Explain it in at most 2 steps.")).text
     assert "a simulated model" in speak(ATLAS, (("user", "Explain model_id, subtasks and access_list."),)).text
+
+
+@pytest.mark.parametrize(
+    ("reply", "claim"),
+    [
+        ("Answer: -10 %", "-10 %"),
+        ("**Answer:** 7", "7"),
+        ("**Final answer**: `x - 1`", "x - 1"),
+        ("Result:\t(3 + 4)", "(3 + 4)"),
+        ("So it is **12**.", "12"),
+        ("The answer: unknown to me", None),
+    ],
+)
+def test_a_claim_is_read_with_its_sign(reply, claim):
+    assert claimed(reply) == claim
