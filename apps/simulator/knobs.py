@@ -73,6 +73,8 @@ def _turned(knobs: Knobs, pair: str, model: Model) -> Knobs:
             return replace(knobs, rate=_number(name, value))
         case "tokens":
             return replace(knobs, tokens=int(_number(name, value)))
+        case "speed":
+            return _hurried(knobs, _number(name, value))
         case "seed":
             return replace(knobs, seed=_whole(name, value))
         case "retry_after":
@@ -83,7 +85,13 @@ def _turned(knobs: Knobs, pair: str, model: Model) -> Knobs:
             return replace(knobs, say=_saying(value, model))
         case "trace":
             return replace(knobs, trace=_switch(name, value))
-    raise BadKnob(f"There is no knob `{name}`. There are: ttft, rate, tokens, seed, fail, retry_after, say, trace.")
+    known = "ttft, rate, speed, tokens, seed, fail, retry_after, say, trace"
+    raise BadKnob(f"There is no knob `{name}`. There are: {known}.")
+
+
+def _hurried(knobs: Knobs, factor: float) -> Knobs:
+    """So many times as fast as the model, or as the knobs before this one; 0 is without any delay."""
+    return replace(knobs, ttft_ms=knobs.ttft_ms / factor if factor else 0, rate=knobs.rate * factor)
 
 
 def _number(name: str, value: str) -> float:

@@ -22,6 +22,14 @@ def test_knobs_override_the_model():
     assert knobs.fail == Counted("429", 2)
 
 
+def test_a_model_can_be_hurried_without_knowing_its_pace():
+    model, knobs = read_model("sim-atlas:speed=10")
+
+    assert (knobs.ttft_ms, knobs.rate) == (model.ttft_ms / 10, model.rate * 10)
+    assert read_model("sim-atlas:ttft=100,rate=20,speed=4")[1].ttft_ms == 25
+    assert (read_model("sim-atlas:speed=0")[1].ttft_ms, read_model("sim-atlas:speed=0")[1].rate) == (0, 0)
+
+
 def test_a_trace_is_kept_on_request():
     assert read_model("sim-cedar:trace=1")[1].trace
     assert not read_model("sim-cedar:trace=0")[1].trace
@@ -40,7 +48,8 @@ def test_a_million_characters_hurry_unless_they_are_told_not_to():
 @pytest.mark.parametrize(
     "knob",
     [
-        "speed=3",
+        "haste=3",
+        "speed=-1",
         "ttft=-1",
         "ttft=fast",
         "tokens=",
