@@ -8,8 +8,6 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
-from apps.workflows.sinks import Answer
-
 from apps.accounts.models import Membership, Project, User
 from apps.audit.log import Actor
 from apps.runs import claim, services
@@ -19,6 +17,7 @@ from apps.runs.reuse import digest_of, recorded, render
 from apps.workers.calls import CallFailed, Completion, FailureKind, Usage
 from apps.workers.models import Profile
 from apps.workers.services import ensure_simulated
+from apps.workflows.sinks import Answer
 from apps.workflows.workflow import Step as Planned
 from apps.workflows.workflow import Workflow
 

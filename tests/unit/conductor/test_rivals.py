@@ -1,5 +1,6 @@
 """The rivals whose workflow is known beforehand: the plan each makes, and that every plan can be carried out."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,11 +109,9 @@ async def test_nobody_plans_for_an_empty_pool(name: str) -> None:
         await proposed(name, Brief("Add.", (), max_steps=2, seed=1))
 
 
-@pytest.mark.parametrize(
-    "option", [{"name": "self-consistency", "worker": "nobody"}, {"name": "moa", "aggregator": "x"}]
-)
-async def test_a_worker_who_is_not_in_the_pool_is_a_problem_of_the_step(option: dict[str, str]) -> None:
-    proposal = await proposed(option.pop("name"), brief(**option))
+@pytest.mark.parametrize(("name", "option"), [("self-consistency", "worker"), ("moa", "aggregator")])
+async def test_a_worker_who_is_not_in_the_pool_is_a_problem_of_the_step(name: str, option: str) -> None:
+    proposal = await proposed(name, replace(brief(), options={option: "nobody"}))
 
     assert not proposal.is_valid
     assert "not a worker of this pool" in proposal.error
