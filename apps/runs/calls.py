@@ -40,6 +40,18 @@ def spend(run: Run, usage: Usage | None, cost_usd: Decimal | None) -> None:
     Run.objects.filter(pk=run.pk).update(**changes)
 
 
+def unspend(run: Run, attempt: Attempt) -> None:
+    """Take what was estimated of a call out of the run's totals again, now that it is known.
+
+    That a price was unknown stays said: other calls may have been the reason.
+    """
+    Run.objects.filter(pk=run.pk).update(
+        input_tokens=F("input_tokens") - attempt.input_tokens,
+        output_tokens=F("output_tokens") - attempt.output_tokens,
+        cost_usd=F("cost_usd") - (attempt.cost_usd or 0),
+    )
+
+
 def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry]:
     """Close the calls that a stop cut off, with what they had written (by stream); the caller appends the events.
 

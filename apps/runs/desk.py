@@ -6,7 +6,7 @@ wins. Where the database went away between a commit and its answer, the same is 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -17,7 +17,7 @@ from django.db import transaction
 from apps.audit.log import Actor, Entry
 from apps.audit.statements import Statement, together
 from apps.runs import rows
-from apps.runs.calls import close_cut, close_lost, spend, told
+from apps.runs.calls import close_cut, close_lost, spend, told, unspend
 from apps.runs.log import IllegalMove, adopted, append, extended, lay_out, move, take_head
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.runs.nesting import end_nested, nested_task, open_nested
@@ -26,6 +26,9 @@ from apps.workflows.graph import Problem
 from apps.workflows.prompt import Rendered
 from apps.workflows.sinks import Answer
 from apps.workflows.workflow import Workflow
+
+# A call in one of these may still bring a reply, though nobody waits for it any more.
+UNFINISHED = (Attempt.Status.RUNNING, Attempt.Status.CUT, Attempt.Status.LOST)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -381,13 +384,20 @@ class Desk:
         self.ring(self.run, [entry.verb for entry in entries])
 
     def late(self, step: Step, attempt: Attempt, completion: Completion) -> None:
-        """A reply came whole after the run was stopped: it is billed, and not used."""
+        """A reply came whole after the run was stopped: it is billed, and not used.
+
+        Where whoever stopped the run had closed the call already, because this driver had not been heard, what was
+        estimated of it gives way to what it really consumed.
+        """
         with transaction.atomic():
             if not Run.objects.filter(pk=self.run.pk, claim=self.run.claim).select_for_update().exists():
                 return
             at = self.clock()
-            if not _end_attempt(attempt, Attempt.Status.LATE, completion, at):
+            before = Attempt.objects.get(pk=attempt.pk)
+            if not _end_attempt(attempt, Attempt.Status.LATE, completion, at, of=UNFINISHED):
                 return
+            if before.status != Attempt.Status.RUNNING:
+                unspend(self.run, before)
             spend(self.run, completion.usage, completion.cost_usd)
             entry = Entry("attempt.late", _event_of(step, attempt, completion), {"result": completion.text})
             append(self.run, [entry], by=self.by, at=at)
@@ -421,11 +431,17 @@ class Desk:
         return round((at - self.run.created_at).total_seconds() * 1000, 1)
 
 
-def _end_attempt(attempt: Attempt, status: Attempt.Status, completion: Completion, at: datetime) -> bool:
+def _end_attempt(
+    attempt: Attempt,
+    status: Attempt.Status,
+    completion: Completion,
+    at: datetime,
+    of: Collection[str] = (Attempt.Status.RUNNING,),
+) -> bool:
     """Keep what came back. False where that was done before: the database went away between commit and answer."""
     usage = completion.usage
     return bool(
-        Attempt.objects.filter(pk=attempt.pk, status=Attempt.Status.RUNNING).update(
+        Attempt.objects.filter(pk=attempt.pk, status__in=of).update(
             status=status,
             text=completion.text,
             finish_reason=completion.finish_reason or "",

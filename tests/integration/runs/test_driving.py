@@ -29,6 +29,7 @@ from apps.runs.services import (
     title_of,
 )
 from apps.workers.models import Profile, Worker
+from tests.factories import Driving
 from tests.pools import workflow
 from tests.simulators import Simulator
 
@@ -313,6 +314,27 @@ def test_a_reply_that_arrives_after_the_stop_is_kept_as_late_billed_and_not_used
     assert run.cost_usd == attempt.cost_usd
     assert run.steps.get().status == Step.Status.CANCELLED
     assert verbs(run)[-1] == "attempt.late"
+
+
+def test_a_late_reply_to_a_call_that_was_given_up_on_is_billed_as_what_it_really_was(
+    admin: User, mini: Profile
+) -> None:
+    driving = Driving(submit(admin, mini, workflow=TWO_AND_A_CHECK))
+    attempt = driving.start("s1")
+    Run.objects.filter(pk=driving.run.pk).update(heart_at=None)  # its driver is not heard any more
+    stop_run(run=driving.told(), by=admin, now=timezone.now())
+    given_up = driving.told()
+
+    driving.late("s1", attempt, "It came after all.")
+
+    run, attempt = driving.told(), Attempt.objects.get(pk=attempt.pk)
+    assert verbs(run)[-2:] == ["attempt.lost", "attempt.late"]
+    assert given_up.cost_unknown
+    assert attempt.status == Attempt.Status.LATE
+    assert attempt.text == "It came after all."
+    assert (run.input_tokens, run.output_tokens) == (attempt.input_tokens, attempt.output_tokens)
+    assert run.cost_usd == attempt.cost_usd
+    assert run.status == Run.Status.CANCELLED
 
 
 def test_what_a_cut_call_consumed_is_estimated_and_counted(
