@@ -1,11 +1,10 @@
 """Where a task is written and handed in."""
 
 import uuid
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
@@ -16,16 +15,17 @@ from apps.core.errors import Denied, Invalid
 from apps.runs.models import Run
 from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
 from apps.web.access import person, wants_part
+from apps.web.choices import choices_of, offered_by
 from apps.web.health import is_driver_seen
-from apps.web.looks import Look
 from apps.web.posted import key_of
 from apps.web.runs_list import lines_of, visible_runs
-from apps.workers.models import Conductor, Profile, Worker
+from apps.workers.models import Profile
 
 RECENT = 8
-MOST_PROFILES = 50
 CARDS = 4  # profiles shown as cards; of more a list is made
-POOL_SHOWN = 8
+MOST_ROUNDS = 5
+MOST_WORKERS = 200
+FIELDS = ("task", "profile", "max_steps", "rounds", "workers")
 
 EXAMPLES = {
     "1": (
@@ -45,35 +45,6 @@ EXAMPLES = {
 }
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A profile as one chooses it."""
-
-    profile: Profile
-    pool: Sequence[Look]
-
-    @property
-    def slug(self) -> str:
-        return self.profile.slug
-
-    @property
-    def shown(self) -> Sequence[Look]:
-        return self.pool[:POOL_SHOWN]
-
-    @property
-    def more(self) -> int:
-        return max(0, len(self.pool) - POOL_SHOWN)
-
-    @property
-    def conductor(self) -> Conductor | None:
-        return self.profile.conductor if self.profile.planner == "conductor" else None
-
-    @property
-    def is_simulated(self) -> bool:
-        """Whether any model it calls only pretends to be one."""
-        return any(look.simulated for look in self.pool) or bool(self.conductor and self.conductor.simulated)
-
-
 @dataclass
 class TaskForm:
     """The form as it was filled in, and what is wrong with it, by field."""
@@ -82,62 +53,71 @@ class TaskForm:
     profile: str = ""
     review: bool = False
     max_steps: str = ""
+    rounds: str = ""
+    workers: tuple[str, ...] = ()  # none ticked: as the profile says
     submit_key: str = field(default_factory=lambda: uuid.uuid4().hex)
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, posted: Mapping[str, str]) -> "TaskForm":
+    def of(cls, posted: QueryDict) -> "TaskForm":
         return cls(
             task=posted.get("task", ""),
             profile=posted.get("profile", ""),
             review=bool(posted.get("review")),
             max_steps=posted.get("max_steps", "").strip(),
+            rounds=posted.get("rounds", "").strip(),
+            workers=tuple(dict.fromkeys(posted.getlist("workers")))[:MOST_WORKERS],
             submit_key=posted.get("submit_key", "")[:64] or uuid.uuid4().hex,
         )
 
     @property
     def key(self) -> str | None:
-        return key_of(self.submit_key, self.task, self.profile, str(self.review), self.max_steps)
+        limits = (self.max_steps, self.rounds, *self.workers)
+        return key_of(self.submit_key, self.task, self.profile, str(self.review), *limits)
 
     def refuse(self, refusal: Invalid) -> None:
-        self.errors[refusal.field or "task"] = refusal.message
+        """Note what is wrong; what no field of the form is to blame for is said at the profile, where it is set."""
+        field = refusal.field or "task"
+        self.errors[field if field in FIELDS else "profile"] = refusal.message
 
     @property
     def first(self) -> str:
         """The field to begin with: the first that has an error, else the task."""
-        return next((name for name in ("task", "profile", "max_steps") if name in self.errors), "task")
+        return next((name for name in FIELDS if name in self.errors), "task")
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the fold with the limits is to be open."""
+        return bool(self.max_steps or self.rounds or self.workers) or not self.errors.keys().isdisjoint(FIELDS[2:])
 
     def checked_max_steps(self) -> int | None:
         """The limit that was asked for; none where the field was left empty.
 
         :raises Invalid: it is no number of steps.
         """
-        if not self.max_steps:
-            return None
-        if self.max_steps.isascii() and self.max_steps.isdigit() and 1 <= int(self.max_steps[:9]) <= MOST_STEPS:
-            return int(self.max_steps)
-        raise Invalid(f"Give a number of steps from 1 to {MOST_STEPS}, or leave it empty.", field="max_steps")
+        message = f"Give a number of steps from 1 to {MOST_STEPS}, or leave it empty."
+        return _number(self.max_steps, MOST_STEPS, Invalid(message, field="max_steps"))
+
+    def checked_rounds(self) -> int | None:
+        """The rounds that were asked for; none where the field was left empty.
+
+        :raises Invalid: it is no number of rounds.
+        """
+        message = f"Give a number of rounds from 1 to {MOST_ROUNDS}, or leave it empty."
+        return _number(self.rounds, MOST_ROUNDS, Invalid(message, field="rounds"))
 
 
-def choices_of(user: User) -> list[Choice]:
-    """The profiles `user` may run under, each with the workers it offers them."""
-    profiles = Profile.objects.visible_to(user).enabled().select_related("conductor").prefetch_related("workers")
-    workers = list(Worker.objects.visible_to(user).enabled().order_by("slug"))
-    choices = []
-    for profile in profiles[:MOST_PROFILES]:
-        chosen = {worker.pk for worker in profile.workers.all()}
-        pool = [_look(worker) for worker in workers if not chosen or worker.pk in chosen]
-        choices.append(Choice(profile, pool))
-    return choices
-
-
-def _look(worker: Worker) -> Look:
-    return Look(worker.slug, worker.name, worker.letter, worker.colour, worker.simulated)
+def _number(given: str, most: int, refusal: Invalid) -> int | None:
+    if not given:
+        return None
+    if given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= most:
+        return int(given)
+    raise refusal
 
 
 def check(form: TaskForm) -> None:
     """Note what is wrong with every field, so that nobody corrects one to hear of the next."""
-    for checked in (partial(clean_task, form.task), form.checked_max_steps):
+    for checked in (partial(clean_task, form.task), form.checked_max_steps, form.checked_rounds):
         try:
             checked()
         except Invalid as refusal:
@@ -158,6 +138,8 @@ def submit(form: TaskForm, *, by: User) -> Run:
         by=by,
         now=timezone.now(),
         max_steps=form.checked_max_steps(),
+        rounds=form.checked_rounds(),
+        workers=form.workers or None,
         review=True if form.review else None,  # unticked, the profile decides
         submit_key=form.key,
     )
@@ -189,11 +171,13 @@ def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200
     context = {
         "form": form,
         "choices": choices,
+        "offered": offered_by(choices),
         "as_cards": len(choices) <= CARDS,
         "can_run": any(choice.pool for choice in choices),
         "has_driver": is_driver_seen(),
         "examples": [(number, *example) for number, example in EXAMPLES.items()],
         "most_steps": MOST_STEPS,
+        "most_rounds": MOST_ROUNDS,
         "without_project": _is_without_project(user),
         "lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now()),
     }

@@ -14,12 +14,15 @@ from pydantic import TypeAdapter, ValidationError
 from apps.runs.models import Run
 from apps.runs.services import MOST_STEPS
 from apps.web.posted import reason_in
+from apps.web.sinks import sink_in
 from apps.workflows import edits
 from apps.workflows.edits import Edit, EditRefused
 from apps.workflows.graph import Problem, in_order, listed, quoted
 from apps.workflows.workflow import KEY, Step, Workflow
 
 OnFailure = Literal["skip", "empty"]
+LONGEST_ROLE = 40
+MOST_ROUNDS = 100
 
 _edit: TypeAdapter[Edit] = TypeAdapter(Edit)
 
@@ -55,7 +58,7 @@ def read_form(form: QueryDict, run: Run) -> Draft:
     steps = tuple(_step(form, name, key, place, before) for name, key in keys.items())
     workflow = Workflow(
         steps=steps,
-        sink=before.sink,
+        sink=sink_in(form, before.sink),
         show_task=form["show_task"] == "1" if form.get("show_task") in ("0", "1") else before.show_task,
         on_failure=_on_failure(form, before),
     )
@@ -95,7 +98,8 @@ def _keys(order: list[str]) -> tuple[dict[str, str], list[int]]:
 
 def _step(form: QueryDict, name: str, key: str, place: dict[str, int], before: Workflow) -> Step:
     typed = form.get(f"step-{name}-instruction", "")
-    known = before.step(key).instruction if key in before.keys else None
+    kept = before.step(key) if key in before.keys else None
+    known = kept.instruction if kept else None
     access = [source[:60] for source in form.getlist(f"step-{name}-access")]
     return Step(
         key=key,
@@ -103,7 +107,13 @@ def _step(form: QueryDict, name: str, key: str, place: dict[str, int], before: W
         instruction=known if known is not None and _plain(typed) == _plain(known) else _plain(typed),
         worker=form.get(f"step-{name}-worker", "")[:100],
         access=in_order(access, place),
+        role=kept.role if kept else form.get(f"step-{name}-role", "").replace("\0", "")[:LONGEST_ROLE],
+        round=kept.round if kept else _round(form.get(f"step-{name}-round", "")),
     )
+
+
+def _round(given: str) -> int:
+    return int(given) if given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= MOST_ROUNDS else 1
 
 
 def _plain(text: str) -> str:

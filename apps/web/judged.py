@@ -13,6 +13,7 @@ from apps.runs.reuse import Forecast
 from apps.web.draft import Draft
 from apps.web.figures import plural, short_title, usd
 from apps.web.looks import Look, look_of
+from apps.web.sinks import SinkForm, form_of_sink
 from apps.workflows import graph
 from apps.workflows.edits import AddStep, Duplicate, MoveStep, RemoveStep
 from apps.workflows.graph import Problem
@@ -114,8 +115,13 @@ class Judged:
 
     @property
     def of_the_whole(self) -> list[Problem]:
+        """What is wrong and sits at no step: said above the form."""
         keys = self.draft.workflow.keys
         return [problem for problem in self.problems if problem.step not in keys]
+
+    @cached_property
+    def sink(self) -> SinkForm:
+        return form_of_sink(self.draft.workflow, self.problems)
 
     @cached_property
     def forecast(self) -> list[Forecast]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from apps.runs.models import Attempt, Run, Step
 from apps.web.figures import listed, plural, price, seconds, short_title
 from apps.web.looks import Look, look_of
+from apps.web.nests import Nest
 
 BILLED = (Attempt.Status.SUCCEEDED, Attempt.Status.FAILED, Attempt.Status.LATE)
 NARROWEST = 2.0  # percent: a step too quick to see still gets a mark
@@ -26,6 +27,7 @@ class Line:
     note: str
     cost: str
     once: str  # what a reused result cost when it was made
+    nest: Nest | None  # the run it became
     start: float  # where its bar begins and how long it is, in percent of the run
     width: float
 
@@ -43,10 +45,11 @@ def lines_of(
     steps: Sequence[Step],
     attempts: Mapping[int, Sequence[Attempt]],
     looks: Mapping[str, Look],
+    nests: Mapping[str, Nest],
     *,
     now: datetime,
 ) -> list[Line]:
-    """A line for each of `steps`, whose `attempts` stand under their ids."""
+    """A line for each of `steps`, whose `attempts` stand under their ids, and the runs they became under their keys."""
     numbers = {step.key: step.position + 1 for step in steps}
     done = {step.key for step in steps if step.status in Step.DONE}
     span = _span(steps, now)
@@ -56,14 +59,16 @@ def lines_of(
         waits_for = [numbers[key] for key in step.access if key in numbers and key not in done]
         start, width = _bar(step, span, now)
         source = calls[-1].source if calls else None
+        nest = nests.get(step.key)
         line = Line(
             row=step,
             number=step.position + 1,
             title=short_title(step.instruction),
             worker=looks.get(step.worker) or look_of(step.worker, None),
-            note=_note(run, step, calls, waits_for),
+            note=nest.progress if nest and step.status == step.Status.RUNNING else _note(run, step, calls, waits_for),
             cost=cost_of(calls),
             once=price(source.cost_usd) if source else "",
+            nest=nest,
             start=start,
             width=width,
         )

@@ -10,16 +10,15 @@ from urllib.parse import urlencode, urlsplit
 
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
-from django.urls import reverse
 
-from apps.core.errors import NotFound
-from apps.runs.models import Attempt, Run, Step
+from apps.runs.models import Attempt, Step
 from apps.runs.reuse import digest_of, render
 from apps.web.figures import about_tokens, short_title
 from apps.web.looks import Look, look_of
+from apps.web.nests import Nest, nest_of
+from apps.web.paths import NoSuchStep, Path
 from apps.web.pieces import Piece, pieces_of
 from apps.web.texts import Shown, shown
-from apps.workflows.graph import quoted
 from apps.workflows.prompt import Rendered
 
 TABS = ("result", "prompt", "context", "attempts", "request")
@@ -36,19 +35,15 @@ class Part:
     tokens: int
 
 
-class NoSuchStep(NotFound):
-    """The run has no step under this key."""
-
-
-def _missing(run: Run, key: str) -> Step:
-    raise NoSuchStep(f"Run {run.code} has no step {quoted(key)}.")
-
-
 class StepPanel:
-    """One step of a run, opened at one tab; `asked` are the parameters of the address."""
+    """One step, opened at one tab; `asked` are the parameters of the address.
 
-    def __init__(self, run: Run, key: str, asked: QueryDict, *, now: datetime) -> None:
-        self.run = run
+    :raises NoSuchStep: its run has no such step.
+    """
+
+    def __init__(self, path: Path, asked: QueryDict, *, now: datetime) -> None:
+        self.path = path
+        self.run = path.run
         self.now = now
         tab = asked.get("tab", "result")
         self.tab = tab if tab in TABS else "result"
@@ -56,7 +51,10 @@ class StepPanel:
         self.is_whole = asked.get("all") == "1"
         self.wanted = asked.get("attempt", "")
         self.source = asked.get("source", "")
-        self.row = next((step for step in self.steps if step.key == key), None) or _missing(run, key)
+        row = next((step for step in self.steps if step.key == path.key), None)
+        if row is None:
+            raise NoSuchStep(path.run, path.key)
+        self.row = row
 
     tabs = TABS
 
@@ -79,20 +77,20 @@ class StepPanel:
     @property
     def page_url(self) -> str:
         """The address of the page with this very panel; parameters can be added."""
-        return f"{reverse('run', args=[self.run.code])}?{self._query(self.tab, step=self.row.key)}"
+        return f"{self.path.page_url}?{self._query(self.tab, step=self.path.text)}"
 
     @property
     def part_url(self) -> str:
         """The address of this panel alone; parameters can be added."""
-        return f"{reverse('run-step', args=[self.run.code, self.row.key])}?{self._query(self.tab)}"
+        return f"{self.path.panel_url}?{self._query(self.tab)}"
 
     @property
     def page_url_of_result(self) -> str:
-        return f"{reverse('run', args=[self.run.code])}?{urlencode({'step': self.row.key, 'tab': 'result'})}"
+        return f"{self.path.page_url}?{urlencode({'step': self.path.text, 'tab': 'result'})}"
 
     @property
     def part_url_of_result(self) -> str:
-        return f"{reverse('run-step', args=[self.run.code, self.row.key])}?tab=result"
+        return f"{self.path.panel_url}?tab=result"
 
     def _query(self, tab: str, **more: str) -> str:
         chosen = {"attempt": self.wanted} if self.wanted else {}
@@ -112,6 +110,14 @@ class StepPanel:
         """The call that is shown: the one asked for, else the last."""
         chosen = [attempt for attempt in self.attempts if str(attempt.number) == self.wanted]
         return next(reversed(chosen or self.attempts), None)
+
+    @cached_property
+    def nested(self) -> Nest | None:
+        """The run that this call became, where the step was given to the conductor itself."""
+        frozen = self.run.pool.get(self.row.worker) or {}
+        if self.attempt is None or not frozen.get("conducts"):
+            return None
+        return nest_of(self.attempt, path=self.path.text)
 
     @property
     def is_last(self) -> bool:

@@ -16,8 +16,10 @@ from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import services
 from apps.runs.models import Proposal, Run
 from apps.web.access import person, visible_run
-from apps.web.panel import NoSuchStep, StepPanel
+from apps.web.panel import StepPanel
+from apps.web.paths import NoSuchStep, path_to
 from apps.web.posted import key_of, reason_in
+from apps.web.rounds import Planned, planned_in
 from apps.web.standing import Standing
 from apps.web.texts import shown
 from apps.web.trail import events_after, first_events
@@ -31,7 +33,10 @@ PLAN_CHARS = 20_000
 
 @require_GET
 def page(request: HttpRequest, code: str) -> HttpResponse:
-    """The run as it stands. `?step=` and `?tab=` open the panel, `?edge=s1:s3` the text that passed."""
+    """The run as it stands. `?step=` and `?tab=` open the panel, `?edge=s1:s3` the text that passed.
+
+    A step of a nested run is named by the way to it, `?step=s2/s1`.
+    """
     run = visible_run(request.user, code)
     events = first_events(run)
     run.refresh_from_db()  # after the events: what the page shows is at least as new as the event it says it has seen
@@ -56,9 +61,9 @@ def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
     key = asked.get("step", "")
     source, has_edge, reader = asked.get("edge", "").partition(":")
     if has_edge:
-        key, asked["tab"], asked["source"] = reader, "context", source
+        key, asked["tab"], asked["source"] = reader, "context", source.rpartition("/")[2]
     try:
-        return StepPanel(run, key, asked, now=timezone.now()) if key else None
+        return StepPanel(path_to(run, key), asked, now=timezone.now()) if key else None
     except NoSuchStep:
         return None
 
@@ -96,7 +101,8 @@ def overview(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_GET
 def step(request: HttpRequest, code: str, key: str) -> HttpResponse:
-    panel = StepPanel(visible_run(request.user, code), key, request.GET, now=timezone.now())
+    """The panel of one step; `key` leads through the steps around it where it is one of a nested run."""
+    panel = StepPanel(path_to(visible_run(request.user, code), key), request.GET, now=timezone.now())
     return render(request, "run/_step.html", {"panel": panel})
 
 
@@ -116,13 +122,19 @@ def _answer(request: HttpRequest, standing: Standing) -> dict[str, Any]:
 
 
 def _overview(request: HttpRequest, standing: Standing) -> dict[str, Any]:
-    return {"standing": standing, "plans": _plans(standing.run)}
+    plans = _plans(standing.run)
+    return {"standing": standing, "plans": plans, "planned": _planned(standing, plans)}
 
 
 def _plans(run: Run) -> list[Proposal]:
     """What the conductor wrote, each text as far as it is shown: it may have millions of characters."""
     beginning, chars = Left("raw", PLAN_CHARS), Length("raw")
     return list(run.proposals.defer("sent", "raw").annotate(beginning=beginning, chars=chars))
+
+
+def _planned(standing: Standing, plans: list[Proposal]) -> list[Planned]:
+    """The same by rounds, as far as they are over: what is being written stands above them."""
+    return planned_in(plans, called="Turn" if standing.is_in_turns else "Round")
 
 
 def _number(request: HttpRequest, name: str) -> int:
@@ -182,7 +194,9 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
             by=by,
             now=now,
             max_steps=setup["max_steps"],
+            rounds=setup.get("rounds"),
             review=setup["review"],
+            workers=_same_workers(run, profile, by=by),
             submit_key=submit_key,
         )
     workflow = run.workflow
@@ -192,6 +206,12 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
         raise Invalid("Choose how to run it again: reuse what is unchanged, or everything fresh.")
     fresh = workflow.keys if mode == "fresh" else ()
     return services.fork_run(parent=run, workflow=workflow, by=by, now=now, fresh=fresh, submit_key=submit_key)
+
+
+def _same_workers(run: Run, profile: Profile, *, by: User) -> list[str] | None:
+    """Those of the run's pool that the profile still offers, in the same order; None, as it says, where none is."""
+    offered = {worker.slug for worker in profile.pool(by)}
+    return [slug for slug in run.pool if slug in offered] or None
 
 
 def _to(run: Run) -> HttpResponseRedirect:
@@ -204,7 +224,7 @@ urls: list[URLPattern] = [
     path("runs/<code>/outline/", outline, name="run-outline"),
     path("runs/<code>/answer/", answer, name="run-answer"),
     path("runs/<code>/panel/", overview, name="run-panel"),
-    path("runs/<code>/steps/<key>/", step, name="run-step"),
+    path("runs/<code>/steps/<path:key>/", step, name="run-step"),
     path("runs/<code>/stop/", stop, name="run-stop"),
     path("runs/<code>/approve/", approve, name="run-approve"),
     path("runs/<code>/rerun/", rerun, name="run-rerun"),

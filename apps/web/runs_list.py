@@ -23,6 +23,7 @@ from apps.runs.models import Run, RunQuerySet, Step
 from apps.web.access import person, wants_part
 from apps.web.figures import seconds, usd
 from apps.web.looks import Look, look_of
+from apps.web.planners import label_of
 
 PAGE = 50
 SEARCHED = 5_000  # a text is looked for in so many runs at once: there is no index for it
@@ -124,9 +125,10 @@ class Line:
     @property
     def planner(self) -> str:
         """Who planned it, where the profile's name does not say."""
-        if self.run.setup["planner"] == "saved":
-            return "edited" if self.run.parent_id else "saved workflow"
-        return str(self.run.setup["planner"])
+        planner = self.run.planned_by or str(self.run.setup["planner"])
+        if planner == "saved" and self.run.parent_id:
+            return "edited"
+        return "" if planner == "conductor" else label_of(planner)
 
     @property
     def is_simulated(self) -> bool:
@@ -175,7 +177,7 @@ class Page:
 def lines_of(runs: RunQuerySet, *, limit: int, now: datetime) -> list[Line]:
     """The newest `limit` of `runs`, with their steps, forks and people, in three queries."""
     shown = runs.select_related("owner", "parent").only(
-        *("code", "title", "profile", "setup", "status", "error_step", "created_at", "finished_at"),
+        *("code", "title", "profile", "setup", "status", "planned_by", "error_step", "created_at", "finished_at"),
         *("input_tokens", "output_tokens", "cost_usd", "cost_unknown"),
         *("owner__username", "owner__first_name", "owner__last_name", "parent__code"),
     )
@@ -231,8 +233,9 @@ def _counted(runs: RunQuerySet) -> str:
 
 
 def visible_runs(user: User) -> RunQuerySet:
-    """The runs of the person's projects, the projects named one by one: so the list's indexes serve."""
-    return Run.objects.filter(project__in=list(Project.objects.visible_to(user).values_list("pk", flat=True)))
+    """The runs that were asked for in the person's projects, the projects named one by one: so the indexes serve."""
+    projects = list(Project.objects.visible_to(user).values_list("pk", flat=True))
+    return Run.objects.asked_for().filter(project__in=projects)
 
 
 @require_safe

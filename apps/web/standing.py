@@ -10,14 +10,16 @@ from decimal import Decimal
 from functools import cached_property
 
 from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.web.counted import Counted, counted_of, how_taken
 from apps.web.figures import plural, seconds, usd
-from apps.web.looks import Look, look_of, looks_of
+from apps.web.looks import Look, looks_of
+from apps.web.nests import Nest, nests_of
 from apps.web.outline import Line, lines_of
+from apps.web.rounds import Round, is_in_turns, rounds_of
+from apps.web.whence import Whence
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
-
-FORKS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,13 @@ class Standing:
         return looks_of(self.run.pool)
 
     @cached_property
-    def conductor(self) -> Look | None:
-        frozen = self.run.setup["conductor"]
-        return look_of(frozen["slug"], frozen) if frozen and self.run.setup["planner"] == "conductor" else None
-
-    @property
-    def parent(self) -> Run | None:
-        return self.run.parent
+    def whence(self) -> Whence:
+        return Whence(self.run)
 
     @cached_property
-    def children(self) -> list[Run]:
-        """The runs that were made from this one, newest first; of many the newest."""
-        return list(self.run.children.only("code").order_by("-pk")[:FORKS_SHOWN])
+    def nests(self) -> dict[str, Nest]:
+        """The runs that its steps became, by the keys of the steps."""
+        return nests_of(self.run, self.looks)
 
     # --- the head --------------------------------------------------------------------------------------------------
 
@@ -156,14 +153,18 @@ class Standing:
 
     @property
     def counts(self) -> str:
-        """`5 steps · 5 access edges · critical path 3 steps`"""
+        """`2 rounds · 5 steps · 5 access edges · critical path 3 steps`"""
         if self.workflow is None:
             return ""
         edges = graph.as_digraph(self.workflow).number_of_edges()
         path = len(graph.critical_path(self.workflow))
-        return " · ".join(
-            [plural(len(self.steps), "step"), plural(edges, "access edge"), f"critical path {plural(path, 'step')}"]
-        )
+        rounds = [plural(len(self.rounds), "round")] if len(self.rounds) > 1 else []
+        counts = [
+            plural(len(self.steps), "step"),
+            plural(edges, "access edge"),
+            f"critical path {plural(path, 'step')}",
+        ]
+        return " · ".join(rounds + counts)
 
     @property
     def done(self) -> list[Step]:
@@ -173,9 +174,33 @@ class Standing:
     @cached_property
     def lines(self) -> list[Line]:
         """The steps as the outline lists them."""
-        return lines_of(self.run, self.steps, self.attempts, self.looks, now=self.now)
+        return lines_of(self.run, self.steps, self.attempts, self.looks, self.nests, now=self.now)
+
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """The lines by the time of planning that wrote them; of a run with one round, one group without a number."""
+        return rounds_of(self.lines, self.proposals, planner=self.whence.planner)
+
+    @property
+    def is_in_turns(self) -> bool:
+        return is_in_turns(self.whence.planner, self.steps)
+
+    @property
+    def is_planned_further(self) -> bool:
+        """Whether the planner, who saw what came of its workflow, decides this moment how it goes on."""
+        return bool(self.steps) and any(plan.status == Proposal.Status.WRITING for plan in self.proposals)
 
     # --- the answer ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def counted(self) -> Counted | None:
+        """What a vote or a selection goes by; None where the last step answers."""
+        return counted_of(self.run, self.workflow.sink, self.steps) if self.workflow else None
+
+    @property
+    def how_taken(self) -> str:
+        line = self.answer_line
+        return how_taken(self.run, self.counted, line.number if line else None)
 
     @property
     def last_line(self) -> Line | None:
@@ -188,7 +213,9 @@ class Standing:
 
     @property
     def writing(self) -> Attempt | None:
-        """The call that is writing what will be the answer."""
+        """The call that is writing what will be the answer; of a vote none is, and a nested run writes elsewhere."""
+        if self.counted is not None or (self.last_line and self.last_line.nest):
+            return None
         if self.last_line is None or self.last_line.state != Step.Status.RUNNING:
             return None
         calls = self._calls(self.last_line.row)

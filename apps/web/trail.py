@@ -10,6 +10,7 @@ from apps.audit.log import Read
 from apps.runs.models import Run
 from apps.web import following
 from apps.web.figures import plural, seconds
+from apps.web.planners import label_of
 
 FIRST_EVENTS = 2_000  # with the page; what is beyond comes over the socket
 PAGE = 200
@@ -62,6 +63,12 @@ def _facts(data: dict[str, Any]) -> Sequence[str]:
     facts = []
     if isinstance(data.get("number"), int) and data["number"] > 1:
         facts.append(f"attempt {data['number']}")
+    if isinstance(data.get("round"), int) and data["round"] > 1:
+        facts.append(f"round {data['round']}")
+    if isinstance(data.get("verdict"), str):
+        facts.append(data["verdict"])
+    if isinstance(data.get("from"), str) and isinstance(data.get("to"), str):
+        facts.append(f"{label_of(data['to'])} for {label_of(data['from'])}")
     if isinstance(data.get("kind"), str):
         facts.append(data["kind"].replace("_", " "))
     if isinstance(data.get("retry_in_s"), int | float):
@@ -74,6 +81,8 @@ def _facts(data: dict[str, Any]) -> Sequence[str]:
         facts.append(seconds(data["duration_ms"]))
     if isinstance(data.get("child"), str):
         facts.append(data["child"])
+    if isinstance(data.get("nested"), str):
+        facts.append(f"as run {data['nested']}")
     return facts
 
 

@@ -18,6 +18,7 @@ NEXT = {
     "unavailable": "Give the step to another worker, or mend this one in the admin pages.",
     "refused": OTHER_WORKER,
     "timeout": OTHER_WORKER,
+    "nested": "Open the run within this step to see where it failed; re-run from there, or edit the step.",
 }
 
 
@@ -69,10 +70,9 @@ def _of_the_plan(standing: Standing) -> Trouble:
     title = f"The plan failed after {plural(asked, 'try')}." if asked == 1 else f"The plan failed after {asked} tries."
     if not asked:
         title = "The run failed before it had a plan."
-    who = standing.conductor.name if standing.conductor else ""
-    return Trouble(
-        title, standing.run.error, who, "What the conductor wrote is kept beside.", None, None, can_plan=True
-    )
+    conductor = standing.whence.conductor
+    who, kept = (conductor.name, "What the conductor wrote is kept beside.") if conductor else ("", "")
+    return Trouble(title, standing.run.error, who, kept, None, None, can_plan=True)
 
 
 def _of_the_whole(standing: Standing) -> Trouble:

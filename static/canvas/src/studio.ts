@@ -1,6 +1,7 @@
-/* What every page has: theme, submit keys, copy buttons, examples, lists that stay fresh. */
+/* What every page has: theme, submit keys, copy buttons, examples, what a profile offers, lists that stay fresh. */
 import { startCopy } from "./studio/copy";
 import { startExamples } from "./studio/examples";
+import { startProfiles } from "./studio/profiles";
 import { startRuns } from "./studio/runs";
 import { startSubmit } from "./studio/submit";
 import { startTheme } from "./studio/theme";
@@ -9,4 +10,5 @@ startTheme();
 startSubmit();
 startCopy();
 startExamples();
+startProfiles();
 startRuns();

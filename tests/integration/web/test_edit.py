@@ -311,7 +311,7 @@ def test_a_form_that_did_not_arrive_as_written_starts_nothing(browser: Client, r
 
 def test_forged_settings_leave_the_runs_own(browser: Client, run: Run) -> None:
     assert run.workflow is not None
-    fields = form_of(run.workflow) | {"show_task": "maybe", "on_failure": "explode", "sink": "vote", "action": "check"}
+    fields = form_of(run.workflow) | {"show_task": "maybe", "on_failure": "explode", "sink": "explode", "action": "check"}
 
     status, page = post(browser, run, fields)
 

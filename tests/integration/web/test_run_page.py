@@ -15,7 +15,7 @@ from apps.accounts.models import User
 from apps.audit import log
 from apps.runs import services
 from apps.runs.models import Run
-from apps.web import standing
+from apps.web import whence
 from apps.workers.models import Conductor, Profile, Worker
 from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
 from tests.integration.web.given import finished
@@ -187,7 +187,7 @@ def test_what_was_lost_with_a_driver_has_no_known_price(browser: Client, ada: Us
 def test_a_fork_names_its_parent_however_many_others_there_are(
     browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "FORKS_SHOWN", 2)
+    monkeypatch.setattr(whence, "FORKS_SHOWN", 2)
     parent = finished(ada)
     assert parent.workflow is not None
     forks = [services.fork_run(parent=parent, workflow=parent.workflow, by=ada, now=NOON) for _ in range(4)]
