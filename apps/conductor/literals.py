@@ -11,8 +11,8 @@ from typing import Final, Literal
 from .repair import UNREADABLE, Notes, Word, unescape
 
 DEEPEST = 16
-MOST_TOKENS = 8_000
-"""Brackets, commas, quotes and words read in one reply: far more than any workflow, few enough to be quick."""
+MOST_TOKENS = 4_000
+"""Brackets, commas, quotes, words and comments read in one reply: far more than any workflow, few enough to be quick."""
 
 MOST_PARTS = 100
 """Words or texts side by side that make one value."""
@@ -174,6 +174,7 @@ class ListReader:
             return False
         if sign == "#" or text.startswith("//", at):
             self._in_comment = True
+            source.tokens += 1
             return True
         if text.startswith("```", at):
             self._add_brackets()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -188,12 +188,12 @@ def test_the_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     def took_s(length: int) -> float:
         parser = StreamParser()
         text = ("subtasks = [" + piece * length)[:length]
-        begun = perf_counter()
+        begun = thread_time()
         for character in text:
             parser.feed(character)
         parser.finish()
-        return perf_counter() - begun
+        return thread_time() - begun
 
     short = min(took_s(5_000) for _ in range(3))
 
-    assert took_s(40_000) < 8 * short * 4 + 0.1
+    assert min(took_s(40_000) for _ in range(2)) < 8 * short * 4 + 0.1
