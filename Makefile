@@ -145,7 +145,7 @@ ifeq ($(VLLM_ON),cpu)
 endif
 	@touch $@
 
-vllm: $(VLLM)/.installed
+vllm: $(VENV)/.installed $(VLLM)/.installed
 
 test-vllm: $(VENV)/.installed-dev $(VLLM)/.installed
 	$(PYTEST) tests/verification/vllm $(ARGS)

@@ -49,13 +49,14 @@ class Server:
         own += ["--port", str(self.port), "--dtype", "float32" if self.on_cpu else "bfloat16"]
         memory = [] if self.on_cpu else [f"--kv-cache-memory-bytes={2**30}"]
         small = ["--enforce-eager", "--max-num-seqs", str(AT_ONCE), *memory]
-        return [sys.executable, str(ROOT / "manage.py"), "serve_conductor", *own, "--", *small]
+        behind = ["nice", "-n", "5"] if self.on_cpu else []  # what watches it shares its cores, and must see it in time
+        return [*behind, sys.executable, str(ROOT / "manage.py"), "serve_conductor", *own, "--", *small]
 
     @property
     def environment(self) -> dict[str, str]:
         """Nothing is fetched from a hub, and a CPU is shared: a gibibyte for prompts remembered, no core for itself.
 
-        Bound to a core and with a nice value, as the tests of a busy machine have, vLLM's threads starved all else.
+        Bound to a core of a busy machine, vLLM's threads starved the database of the tests for seconds.
         """
         own = {"CONDUCTOR_API_KEY": KEY, "HF_HUB_OFFLINE": "1"}
         shared = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}

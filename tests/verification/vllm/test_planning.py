@@ -76,7 +76,7 @@ class TestTheSchema:
         self, server: Server, gateway: Gateway
     ) -> None:
         options: dict[str, Any] = {"encoding": "json", "max_steps": 2, "attempts": 12, "temperature": 1.0}
-        asked = [await plan(gateway, server.endpoint(), seed=seed, **options) for seed in SEEDS]
+        asked = [await plan(gateway, server.endpoint(), seed=seed, **options) for seed in range(4)]
 
         assert all(each.last.is_valid for each in asked)
         again = next(each for each in asked if len(each.proposals) > 1)
