@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from apps.conductor.examples import SETS
 from apps.conductor.planners import PLANNERS, Proposal, UnknownPlanner, planner
+from apps.conductor.prompt import VERSIONS
 from apps.core.errors import Invalid
 from apps.workers.calls import CallFailed
 from apps.workers.models import Conductor, Profile
@@ -312,3 +314,8 @@ def test_a_proposal_without_problems_has_nothing_to_say() -> None:
 
 def test_a_profile_offers_every_planner_but_the_one_for_given_workflows() -> None:
     assert set(Profile.Planner.values) == set(PLANNERS) - {"saved"}
+
+
+def test_a_conductor_offers_every_set_of_examples_and_a_prompt_that_there_is() -> None:
+    assert set(Conductor.Examples.values) == set(SETS)
+    assert Conductor().prompt_version in VERSIONS

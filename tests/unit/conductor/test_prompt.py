@@ -2,16 +2,19 @@
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from apps.conductor.examples import EXAMPLES
 from apps.conductor.parse import parse
-from apps.conductor.prompt import Encoding, PoolEntry, conductor_messages
-from apps.conductor.prompt_schema import json_schema
+from apps.conductor.prompt import VERSION, VERSIONS, Encoding, PoolEntry, Previous, conductor_messages, prompt_of
+from apps.conductor.prompt_schema import json_schema, response_format, turn_schema
+from apps.conductor.prompt_turns import ROLES
+from apps.core.errors import Invalid
 from apps.workflows.graph import check
-from apps.workflows.lists import from_lists, to_lists
+from apps.workflows.lists import ThreeLists, from_lists, to_lists
 
 POOL = (
     PoolEntry("atlas", "Atlas", "strong\nand slow"),
@@ -110,6 +113,66 @@ def test_the_schema_names_the_workers_and_the_limit() -> None:
     assert steps["maxItems"] == 4
     assert steps["items"]["properties"]["worker"]["enum"] == ["atlas", "birch", "cedar"]
     assert steps["items"]["properties"]["access"]["items"]["maximum"] == 2
+
+
+def test_the_schema_bounds_every_text_and_stays_below_what_servers_refuse() -> None:
+    properties = json_schema(POOL, 4)["properties"]
+    instruction, thinking = properties["steps"]["items"]["properties"]["instruction"], properties["thinking"]
+
+    assert (instruction["minLength"], instruction["maxLength"]) == (1, 1_500)
+    assert thinking["maxLength"] == 1_900
+
+
+def test_the_schema_of_the_first_round_wants_a_step_and_that_of_a_later_one_does_not() -> None:
+    first, later = (json_schema(POOL, 4, later=later)["properties"]["steps"] for later in (False, True))
+
+    assert (first["minItems"], later["minItems"]) == (1, 0)
+    assert (first["maxItems"], later["maxItems"]) == (4, 4)
+    assert later["items"]["properties"]["access"]["items"]["anyOf"][1] == {"type": "string", "enum": ["all"]}
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_even_a_workflow_of_one_step_can_say_what_it_may_read(later: bool) -> None:
+    access = json_schema(POOL, 1, later=later)["properties"]["steps"]["items"]["properties"]["access"]
+
+    assert access["maxItems"] == int(later)  # the answer so far, in a later round
+
+
+def test_the_schema_asks_for_what_strict_servers_want_of_every_object() -> None:
+    for schema in (json_schema(POOL, 4), json_schema(POOL, 4, later=True), turn_schema(POOL, ROLES)):
+        for each in (schema, schema["properties"].get("steps", {}).get("items", schema)):
+            assert each["required"] == list(each["properties"])
+            assert each["additionalProperties"] is False
+        assert response_format("x", schema)["json_schema"]["strict"] is True
+
+
+def test_the_schema_of_a_turn_names_the_workers_and_the_roles_of_that_turn() -> None:
+    properties = turn_schema(POOL, ROLES[:2], reveal=False)["properties"]
+
+    assert properties["worker"]["enum"] == ["Model 0", "Model 1", "Model 2"]
+    assert properties["role"]["enum"] == ["thinker", "worker"]
+
+
+def test_the_words_of_a_version_stay_as_they_are() -> None:
+    """A run names the version it was planned with. To reword a prompt give the new wording a version of its own."""
+    previous = Previous(lists=ThreeLists([0], ["Do it."], [[]]), answer="4", round=1)
+    asked = [
+        prompt_of("1")(
+            "What is 2 + 2?", POOL, 5, encoding=encoding, reveal=reveal, previous=before, previous_error=error
+        )
+        for encoding in ("lists", "json")
+        for reveal in (False, True)
+        for before in (None, previous)
+        for error in (None, "It was empty.")
+    ]
+
+    assert sha256(json.dumps(asked).encode()).hexdigest()[:16] == "21e236b1443fd898"
+    assert list(VERSIONS) == ["1"] == [VERSION]
+
+
+def test_a_version_that_never_was_is_refused_by_name() -> None:
+    with pytest.raises(Invalid, match="no prompt version “2”; there are: 1"):
+        prompt_of("2")
 
 
 def test_the_schema_keeps_names_back_where_the_prompt_does() -> None:
