@@ -4,11 +4,13 @@ import os
 import re
 from pathlib import Path
 
-from tests.verification.vllm.serving import ADAPTER, KEY, MODEL, Server
+from tests.verification.vllm.serving import ADAPTER, KEY, MODEL, Server, wait_until
 
 
 def test_it_says_when_the_model_is_ready_and_what_to_enter_in_the_studio(server: Server) -> None:
-    said = (Path(os.environ["STUDIO_DATA"]) / "serve_conductor.log").read_text()
+    log = Path(os.environ["STUDIO_DATA"]) / "serve_conductor.log"
+    wait_until(lambda: "Ctrl-C stops it" in log.read_text(), within_s=20, what="all is said")
+    said = log.read_text()
 
     assert re.search(r"^The conductor is ready after \d+ s\.$", said, re.MULTILINE)
     assert re.search(rf"^  Base url +{re.escape(server.base_url)}$", said, re.MULTILINE)
