@@ -16,6 +16,7 @@ from apps.conductor.planners import Brief
 from apps.conductor.prompt import PoolEntry
 from apps.conductor.proposal import Extending, Progress
 from apps.conductor.proposal import Proposal as Proposed
+from apps.conductor.services import latest_learnt, learnt_body
 from apps.core.errors import StudioError
 from apps.runs.desk import Desk, Page
 from apps.runs.models import Proposal, Run
@@ -128,7 +129,16 @@ class Planning:
             seed=self._seed(conductor),
             options=dict(conductor or {}) | setup.get("options", {}),
             rounds=setup.get("rounds", 1),
+            learnt=await self._learnt(name),
         )
+
+    async def _learnt(self, planner: str) -> dict[str, Any] | None:
+        """What `planner` had learnt when the run was submitted; a planner that stands in, what it has learnt now."""
+        if not planners.PLANNERS[planner].learns:
+            return None
+        is_own = planner == self.run.setup["planner"]
+        frozen = self.run.setup.get("learnt") if is_own else await self.do(partial(latest_learnt, planner))
+        return None if frozen is None else await self.do(partial(learnt_body, frozen))
 
     def _seed(self, conductor: Mapping[str, Any] | None) -> int:
         """The conductor's own, where an admin gave it one: it plans the same task the same way every time."""

@@ -19,6 +19,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Project, User
 from apps.audit.log import Entry
+from apps.conductor.services import latest_learnt
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_lost
@@ -124,7 +125,7 @@ def freeze(
         if profile.fallback
         else None,
         "options": dict(profile.options),
-        "learnt": None,
+        "learnt": latest_learnt(profile.planner),
         "pool": chosen,
         "max_steps": max_steps or (conductor or {}).get("max_steps") or profile.max_steps,
         "rounds": rounds or profile.rounds,

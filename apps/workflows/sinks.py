@@ -50,21 +50,32 @@ def take_answer(workflow: Workflow, results: Mapping[str, str], *, vectors: Vect
 def smoothie_weights(vectors: Vectors) -> dict[str, float]:
     """How near each answer lies to what they all are about (Smoothie, arXiv 2412.04692, its label-free weights).
 
-    err_i is the mean, over all pairs j, k of the others, of ½(‖i−j‖² + ‖i−k‖² − ‖j−k‖²), in which the unknown true
-    answer cancels out; the weight is dim / (2·err_i). An error of nothing or less counts as `SMALLEST_ERROR`. Two
-    answers have no pair of others: both weigh the same, as does one alone (a departure: the paper starts at three).
+    The weight is dim / (2·err). An error of nothing or less counts as `SMALLEST_ERROR`. Two answers have no pair of
+    others: both weigh the same, as does one alone (a departure: the paper starts at three).
+    """
+    errors = smoothie_errors(vectors)
+    if not errors:
+        return dict.fromkeys(vectors, 1.0)
+    return {key: len(vectors[key]) / (2 * max(error, SMALLEST_ERROR)) for key, error in errors.items()}
+
+
+def smoothie_errors(vectors: Vectors) -> dict[str, float]:
+    """The squared distance of each answer from the unknown true one, as far as the others betray it.
+
+    err_i is the mean, over all pairs j, k of the others, of ½(‖i−j‖² + ‖i−k‖² − ‖j−k‖²), in which the true answer
+    cancels out. Nothing is known of fewer than three answers.
     """
     if len(vectors) < 3:
-        return dict.fromkeys(vectors, 1.0)
+        return {}
     apart = {frozenset(pair): _squared_distance(*(vectors[key] for key in pair)) for pair in combinations(vectors, 2)}
-    weights = {}
-    for key, vector in vectors.items():
+    errors = {}
+    for key in vectors:
         pairs = list(combinations([other for other in vectors if other != key], 2))
         doubled = sum(
             apart[frozenset((key, j))] + apart[frozenset((key, k))] - apart[frozenset((j, k))] for j, k in pairs
         )
-        weights[key] = len(vector) / (2 * max(doubled / 2 / len(pairs), SMALLEST_ERROR))
-    return weights
+        errors[key] = doubled / 2 / len(pairs)
+    return errors
 
 
 def _last(workflow: Workflow, results: Mapping[str, str]) -> Answer | None:

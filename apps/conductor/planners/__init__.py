@@ -1,6 +1,6 @@
 """Planners by name: each writes a workflow for a task in its own way, from one file of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -10,7 +10,9 @@ from apps.core.errors import Invalid
 from .chance import Chance
 from .conductor import Conductor
 from .direct import Direct
+from .masrouter import MASRouter
 from .mixture_of_agents import MixtureOfAgents
+from .routerdc import RouterDC
 from .saved import Saved
 from .self_consistency import SelfConsistency
 from .self_reflection import SelfReflection
@@ -18,12 +20,14 @@ from .smoothie import Smoothie
 from .trinity import Trinity
 from .untrained import Untrained
 
-PLANNERS: Final[Mapping[str, Callable[[], Planner]]] = MappingProxyType(
+PLANNERS: Final[Mapping[str, type[Planner]]] = MappingProxyType(
     {
         "conductor": Conductor,
         "direct": Direct,
+        "masrouter": MASRouter,
         "moa": MixtureOfAgents,
         "random": Chance,
+        "routerdc": RouterDC,
         "saved": Saved,
         "self-consistency": SelfConsistency,
         "self-reflection": SelfReflection,
