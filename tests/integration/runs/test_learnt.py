@@ -14,6 +14,7 @@ from apps.conductor.models import Learnt
 from apps.runs.models import Run
 from apps.runs.services import submit_run
 from apps.workers.models import Profile
+from apps.workflows.workflow import Select
 from tests.integration.runs.test_driving import Drive
 
 SUM = "Compute ({} - 392) * 16 / 5. Answer with the number."
@@ -71,7 +72,8 @@ def test_smoothies_global_weights_are_in_the_runs_workflow(
 
     assert run.status == Run.Status.SUCCEEDED, run.error
     assert run.workflow is not None
-    assert len(run.workflow_body["sink"]["weights"]) == 4
+    assert isinstance(run.workflow.sink, Select)
+    assert len(run.workflow.sink.weights or ()) == 4
     assert run.answer_rule == "select"
 
 
