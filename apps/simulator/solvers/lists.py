@@ -31,6 +31,7 @@ _COMPARED = (
     r"(above|over|greater than|larger than|more than|below|under|less than|smaller than)\s+(\d+)"
 )
 _MULTIPLES = r"(?:numbers?\s+)?(?:multiples of|divisible by|numbers divisible by)\s+(\d+)"
+_DOWNWARDS = r"\bsort\w*\b(?=[^.,;]*\b(?:descending|largest first|downwards)\b)"
 _REDUCERS: dict[str, tuple[str, Callable[[Values], Fraction]]] = {
     r"\b(?:sum|total|add (?:them|these|everything|all) up|add up)\b": ("sum", lambda v: sum(v, Fraction(0))),
     r"\bproduct\b": ("product", lambda v: reduce(mul, v, Fraction(1))),
@@ -117,13 +118,15 @@ def _transforms(text: str) -> list[Named]:
         r"\btripled?\b": _each(lambda n: n * 3),
         r"\bhalved?\b": _each(lambda n: n / 2),
         r"\bsquare(?:d)?\b(?! (?:numbers|roots?))": _each(lambda n: n * n),
-        r"\bsort\w*\b(?=[^.,;]*\b(?:descending|largest first|downwards)\b)": lambda v: sorted(v, reverse=True),
+        _DOWNWARDS: lambda v: sorted(v, reverse=True),
         r"\bsort\w*\b(?![^.,;]*\b(?:descending|largest first|downwards)\b)": lambda v: sorted(v),
         r"\breverse\b": lambda v: v[::-1],
         r"\bremove (?:the )?(?:duplicates|doubles)\b": lambda v: list(dict.fromkeys(v)),
     }
     found = [
-        (match.start(), match[0], change) for cue, change in simple.items() for match in re.finditer(cue, text, re.I)
+        (match.start(), "sort in descending order" if cue == _DOWNWARDS else match[0], change)
+        for cue, change in simple.items()
+        for match in re.finditer(cue, text, re.I)
     ]
     for match in re.finditer(r"\b(add|subtract|multiply|divide)\b[^.,;\d]*?\b(?:by )?(\d+)\b", text, re.I):
         by, word = Fraction(match[2]), match[1].lower()

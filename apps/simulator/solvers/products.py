@@ -75,6 +75,7 @@ def _problem(noun: str, links: list[tuple[Fraction, str]]) -> Problem:
         answer=plain(total),
         working=tuple(working),
         wrong=tuple(wrong for wrong in (plain(lost), *slips(total)) if wrong != plain(total)),
+        # Of two factors there is nothing to multiply beforehand: either of them alone is no part of the work.
         parts=(
             Part(
                 cue=first,
@@ -83,5 +84,7 @@ def _problem(noun: str, links: list[tuple[Fraction, str]]) -> Problem:
                 working=tuple(working[:-1]),
                 wrong=slips(sub),
             ),
-        ),
+        )
+        if len(inner) > 1
+        else (),
     )

@@ -121,11 +121,7 @@ def _comparison(
     shown_difference = plain(difference) if places is None else rounded(difference, places)
     short = _shortest(target)
     one, other = amounts[0].label, amounts[1].label
-    kept = (
-        f"round to {'whole' if places == 0 else f'{places} places of'} {target}"
-        if places is not None
-        else "do not round"
-    )
+    kept = "do not round" if places is None else _rounding(places, target)
     return Problem(
         family="units",
         ask=f"Say which is {word}, {one} or {other}, and by how many {target}; {kept}.",
@@ -144,16 +140,22 @@ def _comparison(
     )
 
 
+def _rounding(places: int, target: str) -> str:
+    return f"round to whole {target}" if places == 0 else f"round to {places} decimal place{'s' if places > 1 else ''}"
+
+
 def _shortest(unit: str) -> str:
     return min(_TABLE[_UNITS[unit]][2].split(), key=len)
 
 
 def _conversion(text: str, amount: Amount, value: Fraction, target: str, part: Part) -> Problem:
+    places = places_asked(text)
+    kept = "" if places is None else f"; {_rounding(places, target)}"  # whoever is asked only this rounds too
     return Problem(
         family="units",
-        ask=f"Convert {amount.text} to {target}.",
+        ask=f"Convert {amount.text} to {target}{kept}.",
         method=f"Write down how many {target} one {amount.unit} has, and where to round.",
-        check=f"Check the conversion of {amount.text} to {target} by converting back, and give the value.",
+        check=f"Check the conversion of {amount.text} to {target} by converting back, and give the value{kept}.",
         answer=f"{shown(value, text)} {_shortest(target)}",
         working=part.working,
         wrong=tuple(f"{wrong} {_shortest(target)}" for wrong in slips(value, text)),

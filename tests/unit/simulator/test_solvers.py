@@ -9,6 +9,7 @@ from apps.simulator.solvers.arithmetic import NotArithmetic, evaluate
 from apps.simulator.solvers.countdown import search, verdict
 from apps.simulator.solvers.dates import find_dates
 from apps.simulator.solvers.extraction import as_number
+from apps.simulator.work import aim
 
 from .tasks import COUNTDOWN, EVERY_TASK, NO_PUZZLES, SAMPLES, TWO_THINGS, VARIANTS
 
@@ -135,3 +136,23 @@ def test_amounts_are_read_with_either_separator(text, value):
 @pytest.mark.parametrize("task", EVERY_TASK)
 def test_a_long_text_around_a_task_is_left_alone_quickly(task):
     assert solve(task + " padding" * 5000) is None
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "How many metres are 212 feet? Round to whole metres.",
+        "Convert 39 miles to km. Round to one decimal place.",
+        "How many kg are 196 pounds? (1 pound = 0.45359237 kg.) Give two decimals.",
+        "A hall has 19 rows, each with 17 seats. How many seats are there?",
+        "Take 7, 1, 9, 4: sort them in descending order.",
+    ],
+)
+def test_whoever_is_told_to_solve_a_task_is_told_all_that_it_asks(task):
+    problem = solve(task)
+    assert problem is not None
+
+    for instruction in (problem.ask, problem.check):
+        found = aim(task, instruction)
+        assert found is not None
+        assert found.answer == problem.answer
