@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from apps.conductor.prompt_schema import LONGEST_INSTRUCTION, LONGEST_THINKING
 from apps.conductor.proposal import Proposal
 from apps.workers.calls import CallFailed
 from apps.workers.gateway import Gateway
@@ -15,21 +16,20 @@ from tests.verification.vllm.serving import ADAPTER, KEY, Server
 SEEDS = range(10)
 BEYOND_A_SCHEMA = {"forward-reference", "self-reference", "unknown-reference", "empty-instruction"}
 """What a schema cannot forbid: who may read whom, and an instruction of blanks."""
+AS_IN_FORMULAS = "single backslashes, as in formulas, were kept as they are"
+"""The one repair that JSON without a fault can need: random texts hold a backspace before a letter, as \\beta does."""
 
 
 def of_the_schema(reply: str, *, max_steps: int) -> bool:
-    """Whether it is what `prompt.json_schema` describes, read here once more by hand.
-
-    vLLM's grammar lets control characters through in strings, which JSON forbids: `strict` is off, as in our parser.
-    """
-    workflow: dict[str, Any] = json.loads(reply, strict=False)
+    """Whether it is what `prompt_schema.json_schema` describes, read here once more by hand."""
+    workflow: dict[str, Any] = json.loads(reply)
     steps = workflow["steps"]
     return (
         list(workflow) == ["thinking", "steps"]
-        and isinstance(workflow["thinking"], str)
+        and len(workflow["thinking"]) <= LONGEST_THINKING
         and 1 <= len(steps) <= max_steps
         and all(list(step) == ["worker", "instruction", "access"] for step in steps)
-        and all(step["worker"] in LABELS and step["instruction"] for step in steps)
+        and all(step["worker"] in LABELS and 0 < len(step["instruction"]) <= LONGEST_INSTRUCTION for step in steps)
         and all(len(step["access"]) < max_steps for step in steps)
         and all(type(at) is int and 0 <= at <= max_steps - 2 for step in steps for at in step["access"])
     )
@@ -60,7 +60,7 @@ class TestTheSchema:
         for proposal in await finished(server, gateway, max_steps=1):
             assert of_the_schema(proposal.raw, max_steps=1)
             assert proposal.is_valid, proposal.error
-            assert proposal.repairs == ()
+            assert set(proposal.repairs) <= {AS_IN_FORMULAS}
 
     async def test_leaves_the_sense_of_the_reads_to_us(self, server: Server, gateway: Gateway) -> None:
         proposals = await finished(server, gateway, max_steps=5)
@@ -131,7 +131,7 @@ class TestTheStream:
     async def test_shows_steps_while_later_ones_are_still_being_written(self, server: Server, gateway: Gateway) -> None:
         for seed in SEEDS:
             asked = await plan(gateway, server.endpoint(), encoding="json", seed=seed)
-            steps = json.loads(asked.last.raw, strict=False)["steps"]
+            steps = json.loads(asked.last.raw)["steps"]
             if len(steps) > 1:
                 break
         else:
