@@ -10,15 +10,26 @@ from tests.acceptance.pages import RunShown, hold_against, read_run
 ENDED = re.compile("succeeded|failed|cancelled")
 
 
-def submit(page: Page, studio: FreshStudio, task: str) -> str:
-    """Type a task at `/` and press Ctrl-Enter; the run page opens. The run's code."""
+def submit(page: Page, studio: FreshStudio, task: str, *, profile: str = "") -> str:
+    """Type a task at `/`, choose a profile or leave the first, press Ctrl-Enter: the run page opens. The run's code."""
     page.goto(studio.url)
     box = page.locator("textarea[name=task]")
     expect(box).to_be_focused()
+    if profile:
+        choose(page, profile)
     box.fill(task)
     box.press("Control+Enter")
     page.wait_for_url(re.compile(r"/runs/\w+/"))
     return page.url.split("/runs/")[1].split("/")[0]
+
+
+def choose(page: Page, profile: str) -> None:
+    """Choose a profile: a card where there are few, a list where there are many."""
+    many = page.locator("select[name=profile]")
+    if many.count():
+        many.select_option(profile)
+    else:
+        page.locator(f"input[name=profile][value='{profile}']").check(force=True)
 
 
 def wait_for_end(page: Page, *, state: str = "succeeded", within_s: float = 90) -> None:
