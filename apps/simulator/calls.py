@@ -97,7 +97,7 @@ def read_call(body: bytes, row: Row) -> Call:
         with_usage=isinstance(options, dict) and options.get("include_usage") is True,
         seed=_integer(asked.get("seed")),
         limit=_integer(asked.get("max_completion_tokens")) or _integer(asked.get("max_tokens")),
-        response_format=json.dumps(form, sort_keys=True) if isinstance(form, dict) else "",
+        response_format=json.dumps(form) if isinstance(form, dict) else "",
         digest=blake2b(json.dumps(messages).encode(), digest_size=16).hexdigest(),
     )
 

@@ -3,6 +3,9 @@
 import pytest
 
 from apps.conductor.planners.direct import INSTRUCTION
+from apps.conductor.planners.mixture_of_agents import SUM_UP
+from apps.conductor.planners.roles import DEBATE, READ_ON, REFEREE, ROLES, THINK
+from apps.conductor.planners.roles import REFLECT as IMPROVE
 from apps.conductor.planners.self_reflection import REFLECT
 from apps.conductor.prompt_turns import SUBTASKS
 from apps.conductor.turns import proposed_role, verdict
@@ -103,6 +106,10 @@ def test_a_strong_model_finds_more_of_its_own_mistakes_than_a_weak_one():
 
 
 AGGREGATING = [
+    SUM_UP,
+    *(f"{manner}{ROLES['mathematician']}" for manner in (READ_ON, DEBATE, THINK)),
+    *(f"{IMPROVE}{said}" for said in ROLES.values()),
+    REFEREE,
     "You were given the responses of several models. Synthesise them into one answer; some of them may be wrong.",
     "You are the aggregator. Weigh the candidates critically, and return a single refined answer.",
     "You are the referee of this debate. Read all statements and give the final answer.",
