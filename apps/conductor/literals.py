@@ -12,7 +12,7 @@ from .repair import UNREADABLE, Notes, Word, unescape
 
 DEEPEST = 16
 MOST_TOKENS = 4_000
-"""Brackets, commas, quotes, words and comments read in one reply: far more than any workflow, few enough to be quick."""
+"""Brackets, commas, quotes, words and comments read in one reply: more than any workflow has, and quickly read."""
 
 MOST_PARTS = 100
 """Words or texts side by side that make one value."""

@@ -1,6 +1,7 @@
 """The JSON that a conductor may be asked for, as a schema for a server that constrains decoding.
 
-A schema cannot say that a step reads only earlier ones: what comes back is judged all the same.
+A schema cannot say that a step reads only earlier ones: what comes back is judged all the same. It says nothing that
+vLLM's grammars cannot enforce; that xgrammar enforces the length of a text badly is why ours is guidance (ADR 6).
 """
 
 from collections.abc import Mapping, Sequence
