@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apps.conductor.planners import PLANNERS
+from apps.conductor.planners.smoothie import VARIANTS
 from apps.core.errors import Invalid
 from apps.workers.models import Profile
 from apps.workflows.workflow import Step, Workflow
@@ -38,7 +39,9 @@ class Entrant:
 
     @property
     def learns(self) -> bool:
-        return self.planner in PLANNERS and PLANNERS[self.planner]().learns
+        """Whether it plans by what was learnt before; Smoothie's local variant goes by the task's answers alone."""
+        is_local = self.options.get("variant") == "local"
+        return self.planner in PLANNERS and PLANNERS[self.planner]().learns and not is_local
 
     @property
     def asks_conductor(self) -> bool:
@@ -48,7 +51,8 @@ class Entrant:
 def entrants(planners: Sequence[str], *, workers: Sequence[str], samples: int) -> list[Entrant]:
     """The entrants of a rehearsal: single workers and their self-consistency always, and the `planners` named.
 
-    "all" stands for every planner there is, and for the conductor in two rounds beside its usual one.
+    "all" stands for every planner there is. The conductor enters with one round and with two, and Smoothie in both of
+    its variants.
 
     :raises UnknownEntrant: a planner is named that there is not.
     """
@@ -75,6 +79,8 @@ def _of_planner(name: str, workers: Sequence[str]) -> list[Entrant]:
         return [Entrant("saved: solve, then check", SAVED, "planner", workflow=solve_then_check(workers))]
     if name == "conductor":
         return [Entrant(name, name, "planner"), Entrant("conductor, 2 rounds", name, "planner", rounds=2)]
+    if name == "smoothie":
+        return [Entrant(f"smoothie, {variant}", name, "planner", {"variant": variant}) for variant in VARIANTS]
     return [Entrant(name, name, "planner")]
 
 

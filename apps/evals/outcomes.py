@@ -81,13 +81,13 @@ class Outcome(Line):
 
 
 class Score(Line):
-    """What one worker, asked directly, made of one task."""
+    """What one worker, asked directly, made of one task: the rows that `train_planner` reads."""
 
     kind: str
     seed: int
     task: str
     worker: str
-    right: bool
+    correct: bool
     answer: str
     cost_usd: float
     tokens: int
@@ -103,7 +103,7 @@ def scores(outcomes: Iterable[Outcome]) -> Iterator[Score]:
                 seed=outcome.seed,
                 task=outcome.task,
                 worker=next(iter(outcome.workers)),
-                right=outcome.right,
+                correct=outcome.right,
                 answer=outcome.answer,
                 cost_usd=outcome.cost_usd,
                 tokens=outcome.tokens,

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
+from tempfile import TemporaryFile
+from typing import IO
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -33,16 +35,17 @@ def simulated_models(base_url: str) -> Iterator[bool]:
     if parts.hostname not in LOOPBACK or parts.port is None:
         raise NoSimulator(f"No simulator answers at {base_url}. Start the studio there, or its simulator.")
     command = [sys.executable, "-m", "apps.simulator", "--host", parts.hostname, "--port", str(parts.port)]
-    # Its words are this program's own and two parts of an address that were read as such.
-    server = subprocess.Popen(  # noqa: S603
-        command, cwd=settings.BASE_DIR, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    try:
-        _wait(server, base_url)
-        yield True
-    finally:
-        server.terminate()
-        server.communicate()
+    with TemporaryFile() as said:
+        # Its words are this program's own and two parts of an address that were read as such.
+        server = subprocess.Popen(  # noqa: S603
+            command, cwd=settings.BASE_DIR, stdout=subprocess.DEVNULL, stderr=said
+        )
+        try:
+            _wait(server, base_url, said)
+            yield True
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def answers(base_url: str) -> bool:
@@ -58,11 +61,11 @@ def answers(base_url: str) -> bool:
         connection.close()
 
 
-def _wait(server: "subprocess.Popen[bytes]", base_url: str) -> None:
+def _wait(server: "subprocess.Popen[bytes]", base_url: str, said: IO[bytes]) -> None:
     until = time.monotonic() + START_WITHIN_S
     while not answers(base_url):
         if server.poll() is not None or time.monotonic() > until:
-            server.kill()
-            said = server.communicate()[1].decode(errors="replace").strip()
-            raise NoSimulator(f"The simulator did not come up at {base_url}. It said: {said[-500:] or 'nothing'}")
+            said.seek(0)
+            why = said.read().decode(errors="replace").strip()[-500:]
+            raise NoSimulator(f"The simulator did not come up at {base_url}. It said: {why or 'nothing'}")
         time.sleep(0.05)

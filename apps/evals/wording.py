@@ -16,8 +16,9 @@ def points(value: float) -> str:
 
 
 def usd(value: float) -> str:
-    """Money with three figures that count, so that a hundredth of a cent is still told."""
-    return "$0" if value == 0 else f"${value:.2g}" if value < 0.0001 else f"${value:.5f}"
+    """Money with as many decimals as small sums need, so that a thousandth of a cent is still told."""
+    places = 2 if value >= 1 or value == 0 else 5 if value >= 0.0001 else 6
+    return f"${value:.{places}f}" if value else "$0"
 
 
 def interval(estimate: Estimate, places: int = 1) -> str:

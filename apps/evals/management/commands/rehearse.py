@@ -52,6 +52,7 @@ class Command(BaseCommand):
                 rehearsed = self._carry_out(pool, tasks, taking_part, options)
         except StudioError as refusal:
             raise CommandError(refusal.message) from refusal
+        absent = [each.entrant for each in rehearsed.left_out]
         setting = Setting(
             set_name=options["set"],
             n=options["n"],
@@ -64,6 +65,7 @@ class Command(BaseCommand):
             at=began,
             wall_s=rehearsed.wall_s,
             left_out=tuple((each.entrant.name, each.why) for each in rehearsed.left_out),
+            learnt=tuple(each.name for each in taking_part if each.learns and each not in absent),
         )
         place = {(task.kind, task.seed): at for at, task in enumerate(tasks)}
         order = {each.name: at for at, each in enumerate(taking_part)}

@@ -1,0 +1,3 @@
+from tests.pools import admin, pool
+
+__all__ = ["admin", "pool"]
