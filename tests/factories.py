@@ -91,7 +91,8 @@ class Driving:
 
     def __post_init__(self) -> None:
         self.at = self.at or self.run.created_at
-        claimed = claim.claim(self.run.pk, driver=DRIVER, now=self.tick())
+        take = claim.claim if self.run.nested_in_id is None else claim.claim_nested
+        claimed = take(self.run.pk, driver=DRIVER, now=self.tick())
         assert claimed is not None, "the run is not free to be claimed"
         self.run = claimed
         self.desk = Desk(claimed, claim.driver_actor(DRIVER), self.tick, lambda _, verbs: self.rung.extend(verbs))

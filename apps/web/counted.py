@@ -95,7 +95,8 @@ def how_taken(run: Run, counted: Counted | None, number: int | None) -> str:
 
 def _votes(run: Run, counts: Mapping[str, Sequence[str]], numbers: Mapping[str, int]) -> list[Row]:
     total = sum(map(len, counts.values()))
-    rows = [
+    ranked = sorted(counts.items(), key=lambda vote: (run.answer_step not in vote[1], -len(vote[1])))
+    return [
         Row(
             label=answer[:LONGEST] or "nothing",
             steps=sorted(numbers[key] for key in keys if key in numbers),
@@ -103,14 +104,14 @@ def _votes(run: Run, counts: Mapping[str, Sequence[str]], numbers: Mapping[str, 
             percent=round(len(keys) / total * 100, 1),
             is_taken=run.answer_step in keys,
         )
-        for answer, keys in counts.items()
+        for answer, keys in ranked
     ]
-    return sorted(rows, key=lambda row: (not row.is_taken, -row.percent, row.steps))
 
 
 def _weights(run: Run, weights: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Row]:
     most = max(weights.values(), default=1) or 1
-    rows = [
+    ranked = sorted(weights.items(), key=lambda each: (each[0] != run.answer_step, -each[1]))
+    return [
         Row(
             label=f"Step {numbers[key]}",
             steps=[numbers[key]],
@@ -118,7 +119,6 @@ def _weights(run: Run, weights: Mapping[str, Any], numbers: Mapping[str, int]) -
             percent=round(max(0.0, weight / most) * 100, 1),
             is_taken=key == run.answer_step,
         )
-        for key, weight in weights.items()
+        for key, weight in ranked
         if key in numbers
     ]
-    return sorted(rows, key=lambda row: (not row.is_taken, -row.percent, row.steps))

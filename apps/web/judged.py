@@ -119,6 +119,11 @@ class Judged:
         keys = self.draft.workflow.keys
         return [problem for problem in self.problems if problem.step not in keys]
 
+    @property
+    def takes_another_answer(self) -> bool:
+        """Whether the answer would be taken in another way than the run's was."""
+        return self.run.workflow is not None and self.draft.workflow.sink != self.run.workflow.sink
+
     @cached_property
     def sink(self) -> SinkForm:
         return form_of_sink(self.draft.workflow, self.problems)

@@ -59,16 +59,15 @@ def lines_of(
         waits_for = [numbers[key] for key in step.access if key in numbers and key not in done]
         start, width = _bar(step, span, now)
         source = calls[-1].source if calls else None
-        nest = nests.get(step.key)
         line = Line(
             row=step,
             number=step.position + 1,
             title=short_title(step.instruction),
             worker=looks.get(step.worker) or look_of(step.worker, None),
-            note=nest.progress if nest and step.status == step.Status.RUNNING else _note(run, step, calls, waits_for),
+            note=_note(run, step, calls, waits_for),
             cost=cost_of(calls),
             once=price(source.cost_usd) if source else "",
-            nest=nest,
+            nest=nests.get(step.key),
             start=start,
             width=width,
         )

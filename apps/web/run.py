@@ -123,7 +123,8 @@ def _answer(request: HttpRequest, standing: Standing) -> dict[str, Any]:
 
 def _overview(request: HttpRequest, standing: Standing) -> dict[str, Any]:
     plans = _plans(standing.run)
-    return {"standing": standing, "plans": plans, "planned": _planned(standing, plans)}
+    took = sum(plan.duration_ms or 0 for plan in plans)
+    return {"standing": standing, "plans": plans, "planned": _planned(standing, plans), "took": took}
 
 
 def _plans(run: Run) -> list[Proposal]:

@@ -18,6 +18,7 @@ KINDS = {
     "vote": "A vote: what most of the steps ticked below say",
     "select": "A selection: of the steps ticked below the one nearest to the others",
 }
+WEIGHED = KINDS | {"select": "A selection: of the steps ticked below the one of the greatest weight"}
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def form_of_sink(workflow: Workflow, problems: Sequence[Problem]) -> SinkForm:
     labels |= {key: f"{quoted(key)}, which is no step" for key in over if key not in labels}
     return SinkForm(
         kind=sink.kind,
-        kinds=KINDS,
+        kinds=WEIGHED if weights else KINDS,
         ticks=[Tick(key, label, key in over, _text(weights.get(key))) for key, label in labels.items()],
         has_weights=bool(weights),
         problems=[problem for problem in graph.sink_problems(workflow) if problem in problems],

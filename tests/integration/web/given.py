@@ -1,11 +1,15 @@
 """Runs as the tests of pages want them."""
 
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
 from apps.accounts.models import User
-from apps.runs.models import Run
-from tests.factories import Driving, chain, make_run
+from apps.runs.models import Proposal, Run
+from apps.runs.reuse import digest_of, render
+from apps.workers.models import Profile
+from apps.workflows.workflow import Last, Sink, Step, Workflow
+from tests.factories import Driving, chain, make_pool, make_run, reply
 
 
 def a_run(by: User, task: str = "What is 6 times 7?", **changes: Any) -> Run:
@@ -22,3 +26,60 @@ def finished(by: User, **plan: Any) -> Run:
     driving = Driving(make_run(by=by))
     driving.plan(chain("Compute the growth", "Answer the task"), **plan)
     return driving.carry({"s1": "South: 53 %", "s2": "**South** grew most."})
+
+
+def workflow_of(*steps: tuple[str, str, list[str]], sink: Sink | None = None, worker: str = "sim-birch") -> Workflow:
+    """Steps as (key, role, reads), each of the round that a `key` such as "s4@2" names, else of the first."""
+    made = []
+    for name, role, access in steps:
+        key, _, turn = name.partition("@")
+        round_ = int(turn or 1)
+        made.append(
+            Step(key=key, instruction=f"Do {key}", worker=worker, access=tuple(access), role=role, round=round_)
+        )
+    return Workflow(steps=tuple(made), sink=sink or Last())
+
+
+def asked_again(driving: Driving, *, round: int) -> Proposal:
+    """The planner looks at what came of its workflow, and writes."""
+    number = driving.run.proposals.count() + 1
+    return driving.write(
+        driving.desk.start_planning, messages=[], number=number, conductor="sim-conductor", round=round
+    )
+
+
+def decided(
+    driving: Driving, proposal: Proposal, *, verdict: str, raw: str = "", workflow: Workflow | None = None
+) -> None:
+    """What it wrote is read: it keeps the workflow, or adds the further steps that `workflow` has."""
+    driving.write(
+        driving.desk.finish_planning,
+        proposal=proposal,
+        status=Proposal.Status.VALID,
+        raw=raw or "model_id = []",
+        verdict=verdict,
+        completion=reply("[]", cost_usd=Decimal(0)),
+    )
+    if workflow is not None:
+        driving.write(driving.desk.extend, workflow=workflow, warnings=())
+
+
+def nesting_profile() -> Profile:
+    """The profile that conducts, whose conductor may be given a step itself, two deep."""
+    profile = make_pool()
+    profile.nesting = 2
+    profile.save()
+    return profile
+
+
+def nest(driving: Driving, key: str) -> Driving:
+    """Step `key`, which is given to the conductor, becomes a run of its own; whoever drives that."""
+    step = driving.step(key)
+    workflow = driving.told().workflow
+    assert workflow is not None
+    results = dict(driving.run.steps.filter(key__in=step.access).values_list("key", "result"))
+    rendered = render(workflow, workflow.step(key), task=driving.run.task, results=results)
+    frozen = driving.run.pool[step.worker]
+    digest = digest_of(frozen, rendered.messages)
+    _, nested = driving.write(driving.desk.nest, step=step, number=1, frozen=frozen, digest=digest, rendered=rendered)
+    return Driving(nested, at=driving.at)

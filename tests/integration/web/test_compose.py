@@ -1,6 +1,7 @@
 """Handing in a task: one run, whatever is pressed; and nothing typed is lost."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -17,7 +18,7 @@ def pool(ada: User) -> Profile:
     return make_pool()
 
 
-def filled(**fields: str) -> dict[str, str]:
+def filled(**fields: str | list[str]) -> dict[str, Any]:
     return {"task": "What is 6 times 7?", "profile": "studio-ultra", "submit_key": "k" * 32, **fields}
 
 
@@ -58,6 +59,29 @@ def test_limits_and_review_reach_the_run(browser: Client, pool: Profile) -> None
     assert (setup["max_steps"], setup["review"]) == (3, True)
 
 
+def test_rounds_and_workers_reach_the_run_the_workers_in_the_order_of_the_list(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled(rounds="3", workers=["sim-birch", "sim-delta", "sim-birch"]))
+
+    run = Run.objects.get()
+    assert run.setup["rounds"] == 3
+    assert list(run.pool) == ["sim-birch", "sim-delta"]
+
+
+def test_where_no_worker_is_ticked_the_profile_decides(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled())
+
+    setup = Run.objects.get().setup
+    assert [worker["slug"] for worker in setup["pool"]] == ["sim-atlas", "sim-birch", "sim-cedar", "sim-delta"]
+    assert setup["rounds"] == 1
+
+
+def test_with_other_workers_or_rounds_it_is_another_run(browser: Client, pool: Profile) -> None:
+    for more in ({}, {"rounds": "2"}, {"workers": ["sim-atlas"]}, {"workers": ["sim-atlas", "sim-birch"]}):
+        browser.post("/", filled(**more))
+
+    assert Run.objects.count() == 4
+
+
 def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client, pool: Profile) -> None:
     Profile.objects.filter(pk=pool.pk).update(review=True)
 
@@ -81,12 +105,17 @@ def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client
         ({"max_steps": "many"}, "Give a number of steps"),
         ({"max_steps": "٣"}, "Give a number of steps"),
         ({"max_steps": "9" * 5_000}, "Give a number of steps"),
+        ({"rounds": "0"}, "Give a number of rounds from 1 to 5"),
+        ({"rounds": "6"}, "Give a number of rounds from 1 to 5"),
+        ({"rounds": "-1"}, "Give a number of rounds from 1 to 5"),
+        ({"workers": ["sim-atlas", "nobody"]}, "“nobody” is no worker that “Studio Ultra” offers."),
+        ({"workers": ["\0<b>"]}, "is no worker that"),
     ],
 )
 def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
-    browser: Client, pool: Profile, given: dict[str, str], said: str
+    browser: Client, pool: Profile, given: dict[str, Any], said: str
 ) -> None:
-    sent = filled(review="1", **({"max_steps": "4"} | given))
+    sent = filled(review="1", **({"max_steps": "4", "rounds": "2", "workers": ["sim-cedar"]} | given))
 
     response = browser.post("/", sent)
 
@@ -95,7 +124,11 @@ def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
     assert said in html
     assert sent["task"].replace("\0", "") in html.replace("\0", "")
     assert 'name="review" value="1" checked' in html
-    assert f'value="{sent["max_steps"]}"' in html
+    assert f'name="max_steps" inputmode="numeric" min="1" max="150" value="{sent["max_steps"]}"' in html
+    assert f'name="rounds" inputmode="numeric" min="1" max="5" value="{sent["rounds"]}"' in html
+    ticked = re.findall(r'name="workers" value="([^"]+)" checked', html)
+    assert ticked == [worker for worker in sent["workers"] if worker.startswith("sim-")]
+    assert '<details class="limits" open>' in html
     assert f'value="{sent["submit_key"]}"' in html
     assert Run.objects.count() == 0
 
@@ -109,6 +142,26 @@ def test_every_field_that_is_wrong_is_told_at_once_and_the_first_has_the_cursor(
     assert re.search(r'<textarea id="task"[^>]* autofocus', html)
     assert re.search(r'name="max_steps"[^>]* autofocus', second)
     assert second.count(" autofocus") == 1
+
+
+@pytest.mark.parametrize("field", ["rounds", "workers"])
+def test_a_limit_that_is_wrong_is_told_where_it_is_given_and_has_the_cursor(
+    browser: Client, pool: Profile, field: str
+) -> None:
+    html = browser.post("/", filled(**{field: "nonsense"})).content.decode()
+
+    assert f'id="{field}-error" role="alert"' in html
+    assert html.count(" autofocus") == 1
+    assert re.search(rf'<input [^>]*name="{field}"[^>]* autofocus', html)
+
+
+def test_what_no_field_is_to_blame_for_is_said_at_the_profile(browser: Client, pool: Profile) -> None:
+    Profile.objects.filter(pk=pool.pk).update(planner="untrained", options={"worker": "nobody"})
+
+    response = browser.post("/", filled())
+
+    assert response.status_code == 422
+    assert re.search(r'<p class="error" role="alert">“nobody”, who is to write', response.content.decode())
 
 
 def test_what_was_typed_is_shown_as_text(browser: Client, pool: Profile) -> None:
@@ -186,6 +239,34 @@ def test_simulated_models_are_labelled(browser: Client, pool: Profile) -> None:
     Conductor.objects.update(simulated=False)
 
     assert 'class="tag simulated"' not in page(browser)
+
+
+def test_each_profile_says_in_one_sentence_what_it_does(browser: Client, pool: Profile) -> None:
+    changes = {"rounds": 2, "nesting": 2, "fallback": "direct", "pool_size": 3, "max_steps": 1}
+    Profile.objects.filter(pk=pool.pk).update(**changes)
+    Profile.objects.filter(slug="studio-mini").update(planner="moa")
+
+    html = page(browser)
+
+    assert (
+        "Conductor: a model writes the workflow, in up to 2 rounds of at most 1 step; a step may become a workflow of "
+        "its own, 2 deep; any 3 of the workers take part; if that fails, direct stands in." in html
+    )
+    assert "Mixture of agents: every worker answers, one of them sums up." in html
+
+
+def test_each_worker_says_which_profiles_offer_it(browser: Client, pool: Profile) -> None:
+    Profile.objects.get(slug="studio-mini").workers.set([Worker.objects.get(slug="sim-birch")])
+    Worker.objects.filter(slug="sim-delta").update(embeds=True)
+
+    found = re.findall(r'data-of="([^"]*)"><input type="checkbox" name="workers" value="([^"]*)"', page(browser))
+
+    # What turns texts into vectors is given no step.
+    assert {worker: set(profiles.split()) for profiles, worker in found} == {
+        "sim-atlas": {"studio-ultra"},
+        "sim-birch": {"studio-ultra", "studio-mini"},
+        "sim-cedar": {"studio-ultra"},
+    }
 
 
 def test_without_workers_it_says_what_to_do(browser: Client, ada: User, pool: Profile) -> None:

@@ -65,10 +65,10 @@ function freePlace(node: Node, places: Places, rounds: ReadonlyMap<string, numbe
   return nearestFree({ x, y: middle(sources) }, taken);
 }
 
-/** Where a round begins: level with what its first step reads, or else with what is above all. */
+/** Where a round begins: level with what its first step reads, or else with the last step before it. */
 const startOf = (sources: readonly Point[], before: readonly Point[]): Point => ({
   x: Math.max(...before.map((point) => point.x)) + WIDTH + ROUND_GAP,
-  y: sources.length > 0 ? middle(sources) : Math.min(...before.map((point) => point.y)),
+  y: middle(sources.length > 0 ? sources : before.slice(-1)),
 });
 
 const middle = (points: readonly Point[]): number =>

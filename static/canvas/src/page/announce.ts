@@ -1,6 +1,6 @@
 /* What is said aloud: changes of state, never tokens. */
 import type { AdoptedStep, RunEvent } from "../live/events";
-import { stepOf, type RunState } from "../live/state";
+import { isInTurns, stepOf, type RunState } from "../live/state";
 import { list, plural } from "../numbers";
 import { title } from "../title";
 
@@ -61,7 +61,7 @@ export function within(path: string, said: readonly string[], state: RunState): 
 
 function grown(steps: readonly AdoptedStep[], state: RunState): string {
   const round = Math.max(...steps.map((step) => step.round ?? 1));
-  const who = round > 1 ? `Round ${round} changes the workflow` : "The workflow goes on";
+  const who = round > 1 && !isInTurns(state.planner, state.steps) ? `Round ${round} changes the workflow` : "The workflow goes on";
   return `${who}: ${plural(steps.length, "more step")}, ${state.steps.length} in all.`;
 }
 
