@@ -145,6 +145,11 @@ CELERY_TASK_PUBLISH_RETRY = False  # the message is only a doorbell: the sweeper
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30, "retry_on_timeout": True}
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    "look-at-conductors": {
+        "task": "apps.workers.tasks.check_conductors",
+        "schedule": 30.0,
+        "options": {"expires": 25},
+    },
     "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }
 

@@ -237,12 +237,6 @@ class Conductor(CalledModel):
         }
 
 
-def next_position() -> int:
-    """Behind all others: the first profile is what people find chosen."""
-    last: int | None = Profile.objects.aggregate(last=Max("position"))["last"]
-    return 0 if last is None else last + 1
-
-
 class Profile(models.Model):
     """Planner, pool and limits under a name."""
 
@@ -311,7 +305,7 @@ class Profile(models.Model):
     enabled = models.BooleanField(default=True)
     away = models.BooleanField(default=False, editable=False)  # as a worker is
     version = models.PositiveIntegerField(default=1, editable=False)
-    position = models.PositiveSmallIntegerField(default=next_position, help_text="the lowest is offered first")
+    position = models.PositiveSmallIntegerField(default=None, help_text="the lowest is offered first")
 
     objects = Scoped.as_manager()
 
@@ -320,6 +314,12 @@ class Profile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.position is None:  # behind all others: the first profile is what people find chosen
+            last: int | None = Profile.objects.aggregate(last=Max("position"))["last"]
+            self.position = 0 if last is None else last + 1
+        super().save(*args, **kwargs)
 
     def clean(self) -> None:
         """What the fields do not say alone: who asks a conductor has one, and options are options."""
@@ -341,3 +341,17 @@ class Profile(models.Model):
         if self.pk and self.workers.exists():
             chosen = chosen.filter(profile=self)
         return list(chosen.order_by("slug"))
+
+
+class Health(models.Model):
+    """What the last look at a conductor's endpoint found: free of charge, it only lists its models."""
+
+    conductor = models.OneToOneField(Conductor, models.CASCADE, related_name="health")
+    at = models.DateTimeField()
+    since = models.DateTimeField()  # that it has been so
+    is_up = models.BooleanField()
+    latency_ms = models.FloatField(null=True)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.conductor.slug}: {'up' if self.is_up else 'down'}"

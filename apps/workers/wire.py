@@ -22,6 +22,7 @@ FAREWELL_S = 0.05
 LONGEST_EVENT_BYTES = 16_000_000
 LINE_OVERHEAD_BYTES = 50  # what a line costs beside its length, so that a flood of short ones is bounded too
 LONGEST_ERROR_BYTES = 64_000
+LONGEST_MODELS_BYTES = 2_000_000
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -62,13 +63,40 @@ async def stream(session: aiohttp.ClientSession, reply: Reply, params: Mapping[s
             raise failure_of(error, reply) from None
 
 
-def address_of(endpoint: Endpoint) -> URL:
-    """Where completions are asked for.
+async def models_of(session: aiohttp.ClientSession, endpoint: Endpoint, *, within_s: float) -> list[str]:
+    """The models an endpoint says it serves: costs nothing and calls none.
+
+    :raises CallFailed: it did not say, or not within `within_s`.
+    """
+    url = address_of(endpoint, "/models")
+    sent = headers(endpoint.api_key.strip()) | {"Accept": "application/json"}
+    timeout = aiohttp.ClientTimeout(total=within_s)
+    try:
+        async with session.get(
+            url, headers=sent, proxy=proxy_of(url), timeout=timeout, allow_redirects=False
+        ) as answer:
+            said = await answer.content.read(LONGEST_MODELS_BYTES)
+            if answer.status != 200:
+                message = tidy(f"HTTP {answer.status}: {said[:300].decode(errors='replace')}", endpoint.api_key)
+                raise CallFailed("server", message, retryable=True, status=answer.status)
+        return [str(model["id"]) for model in json.loads(said)["data"]]
+    except TimeoutError:
+        raise CallFailed("timeout", f"no answer within {within_s:g} s", retryable=True) from None
+    except aiohttp.ClientError as error:
+        raise CallFailed("refused", tidy(f"cannot connect: {error}", endpoint.api_key), retryable=True) from None
+    except (ValueError, KeyError, TypeError):
+        raise CallFailed(
+            "malformed", "it does not list its models as the OpenAI protocol does", retryable=True
+        ) from None
+
+
+def address_of(endpoint: Endpoint, path: str = "/chat/completions") -> URL:
+    """Where completions (or what else stands under `path`) are asked for.
 
     :raises CallFailed: when the address is none that HTTP could reach.
     """
     try:
-        url = URL(endpoint.base_url.rstrip("/") + "/chat/completions")
+        url = URL(endpoint.base_url.rstrip("/") + path)
         if url.scheme in ("http", "https") and url.host:
             return url
         reason = "it begins with http:// or https:// and names a host"

@@ -4,8 +4,6 @@ import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
-import apps.workers.models
-
 
 def name_the_examples(apps, schema_editor):
     """What was yes or no is now the name of a set; as text PostgreSQL made "true" and "false" of it."""
@@ -166,8 +164,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="profile",
             name="position",
-            field=models.PositiveSmallIntegerField(
-                default=apps.workers.models.next_position, help_text="the lowest is offered first"
-            ),
+            field=models.PositiveSmallIntegerField(default=None, help_text="the lowest is offered first"),
         ),
     ]

@@ -1,5 +1,6 @@
 """What an admin does to the pool at /admin/ is an event, and a key that is entered there is never seen again."""
 
+import html
 import json
 import logging
 from collections.abc import Mapping
@@ -45,6 +46,10 @@ PROFILE: Mapping[str, Any] = {
     "tries": 3,
     "position": 0,
     "enabled": "on",
+    "rounds": 1,
+    "nesting": 0,
+    "options": "{}",
+    "initial-options": "{}",  # as the form sends it, whose default is made anew each time
 }
 
 
@@ -135,7 +140,7 @@ def test_the_change_goes_where_its_event_cannot_be_written(browser: Client, monk
 
 
 def test_a_conductor_leaves_events(browser: Client) -> None:
-    fields = {"encoding": "lists", "attempts": 3, "examples": "on"}
+    fields = {"encoding": "lists", "attempts": 3, "examples": "general", "prompt_version": "1"}
     save(browser, "conductor", {**WORKER, **fields, "slug": "planner"})
     save(browser, "conductor", {**WORKER, **fields, "slug": "planner", "encoding": "json"}, Conductor.objects.get().pk)
 
@@ -165,6 +170,24 @@ def test_a_new_profile_comes_last(browser: Client) -> None:
     save(browser, "profile", {**PROFILE, "position": 4})
 
     assert browser.get("/admin/workers/profile/add/").context["adminform"].form.initial["position"] == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"planner": "conductor"}, "“conductor” asks a conductor: choose one"),
+        ({"planner": "trinity"}, "“trinity” asks a conductor: choose one"),
+        ({"fallback": "conductor"}, "“conductor” asks a conductor: choose one"),
+        ({"nesting": 1}, "only where there is one"),
+        ({"options": "[1]"}, "Give the options by name"),
+        ({"rounds": 9}, "less than or equal to 5"),
+    ],
+)
+def test_a_profile_that_could_not_run_is_refused_at_the_field(browser: Client, given: dict[str, Any], why: str) -> None:
+    page = browser.post("/admin/workers/profile/add/", {**PROFILE, **given}).content.decode()
+
+    assert why in html.unescape(page)
+    assert not Profile.objects.exists()
 
 
 def test_the_planner_is_one_of_those_that_there_are(browser: Client) -> None:
