@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { replay } from "../src/live/reduce";
 import { Streams } from "../src/live/streams";
-import { Announcer, sentences } from "../src/page/announce";
+import { Announcer, sentences, within } from "../src/page/announce";
 import { Clock } from "../src/page/clock";
 import { showFirstTokens } from "../src/page/firstToken";
 import { describeLine } from "../src/page/line";
@@ -270,4 +270,68 @@ describe("a click on the link to a step", () => {
     click("#none");
     expect(chosen).toEqual([null]);
   });
+});
+
+describe("what is said of rounds, nested runs and votes", () => {
+  const after = (trail: Trail): string[] => {
+    const state = replay(trail.events);
+    return sentences(trail.events.slice(-1), state);
+  };
+  const first = (): Trail => new Trail().submitted({ rounds: 2 }).planned(1, 1, null).adopted({ s1: [], s2: ["s1"] });
+
+  test("a later round is planned, and keeps or changes what there is", () => {
+    expect(after(first().planned(2, 2))).toEqual(["What comes next is being planned."]);
+    expect(after(first().planned(2, 2, "kept"))).toEqual(["Round 2 keeps the workflow as it is."]);
+    expect(after(first().planned(2, 2, "changed").extended({ s3: [], s4: ["s3"] }))).toEqual([
+      "Round 2 changes the workflow: 2 more steps, 4 in all.",
+    ]);
+  });
+
+  test("a turn is one more step", () => {
+    const trail = new Trail().submitted({ planner: "trinity" }).adopted({ s1: [] }).extended({ s2: ["s1"] }, 2);
+    expect(after(trail)).toEqual(["The workflow goes on: 1 more step, 2 in all."]);
+  });
+
+  test("a step becomes a run of its own, whose events are told as within it", () => {
+    const trail = first().started("s2", 5, 1, { nested: "k9" });
+    expect(after(trail)).toEqual(["Step 2, Do s2, becomes a run of its own."]);
+    const inner = new Trail().submitted().adopted({ s1: [] }).started("s1", 7);
+    expect(within("s2/s4", after(inner), replay(trail.events))).toEqual(["Within step 2: Step 1, Do s1, is running."]);
+  });
+
+  test("another planner stands in, and what else people must know", () => {
+    expect(after(new Trail().submitted().add("planning.fellback", { from: "conductor", to: "direct" }))).toEqual([
+      "Another planner stands in.",
+    ]);
+    expect(after(first().add("run.noticed", {}, { reason: "Round 2 was not planned." }))).toEqual(["Round 2 was not planned."]);
+  });
+
+  test("a vote says that it will be one, how it came out, and that it was a tie", () => {
+    const sink = { kind: "vote", over: ["s1", "s2"] };
+    const adopted = new Trail().submitted().add("workflow.adopted", { by: "planner", warnings: [], steps: [], sink });
+    expect(after(adopted)).toEqual(["The plan has 0 steps. A vote over 2 steps gives the answer."]);
+    const voted = (detail: object): string[] => after(first().extended({}, 1, sink).answered("s1", "vote", detail));
+    expect(voted({ counts: { a: ["s1", "s2"], b: ["s3"] }, tie: false })).toEqual(["The answer is there. 2 of 3 say so."]);
+    expect(voted({ counts: { a: ["s1"], b: ["s2"] }, tie: true })).toEqual([
+      "The answer is there. The vote was a tie: the first said was taken.",
+    ]);
+  });
+});
+
+test("what is planned next makes outline and answer stale, too", () => {
+  const trail = new Trail().submitted({ rounds: 2 }).planned(1, 1, null).adopted({ s1: [] });
+  const before = replay(trail.events);
+  const planned = trail.planned(2, 2).events.slice(-1);
+  expect([...staleParts(planned, before, replay(planned, before), "s1")].sort()).toEqual(["answer", "head", "outline"]);
+});
+
+test("the panel of a nested step is fetched by its way, and a piece by its own key", () => {
+  expect(stepPath("k1", "s2/s1", "context", "s2/s3")).toBe("/runs/k1/steps/s2/s1/?tab=context&source=s3");
+});
+
+test("a nested step is selected by its way", () => {
+  const selection = { step: "s2/s1", edge: { source: "s2/s3", reader: "s2/s1" } };
+  expect(selectionIn("http://x/runs/k/?edge=s2/s3:s2/s1")).toEqual(selection);
+  expect(withSelection("http://x/runs/k/?tab=prompt", { step: "s2/s1", edge: null })).toBe("http://x/runs/k/?tab=prompt&step=s2/s1");
+  expect(withSelection("http://x/runs/k/", selection)).toBe("http://x/runs/k/?edge=s2/s3:s2/s1");
 });

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startExamples } from "../src/studio/examples";
+import { startProfiles } from "../src/studio/profiles";
 import { isAboutRuns } from "../src/studio/runs";
 import { startSubmit } from "../src/studio/submit";
 import { themeAfter } from "../src/studio/theme";
@@ -107,4 +108,33 @@ test("only word of runs refreshes a list of runs", () => {
     false,
     false,
   ]);
+});
+
+describe("what belongs to the chosen profile", () => {
+  const box = (worker: string): HTMLInputElement => document.querySelector(`[value="${worker}"]`) as HTMLInputElement;
+  const choose = (profile: string): void => {
+    const field = document.querySelector<HTMLInputElement>(`[name="profile"][value="${profile}"]`)!;
+    field.checked = true;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  beforeEach(() => {
+    document.body.innerHTML = `<input type="radio" name="profile" value="ultra" checked><input type="radio" name="profile" value="mini">
+      <p data-of="ultra">A model plans.</p><p data-of="mini">One answers.</p>
+      <label data-of="ultra mini"><input type="checkbox" name="workers" value="atlas"></label>
+      <label data-of="ultra"><input type="checkbox" name="workers" value="birch" checked></label>`;
+    startProfiles();
+  });
+
+  test("is shown, and the rest is neither seen nor sent", () => {
+    expect([...document.querySelectorAll<HTMLElement>("p")].map((part) => part.hidden)).toEqual([false, true]);
+    choose("mini");
+    expect([...document.querySelectorAll<HTMLElement>("p")].map((part) => part.hidden)).toEqual([true, false]);
+    expect([box("atlas").disabled, box("birch").disabled]).toEqual([false, true]);
+  });
+
+  test("is as it was left when the profile is chosen again", () => {
+    choose("mini");
+    choose("ultra");
+    expect([box("birch").disabled, box("birch").checked]).toEqual([false, true]);
+  });
 });

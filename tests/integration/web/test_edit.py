@@ -3,9 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Callable
 from datetime import timedelta
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -16,9 +14,8 @@ from apps.audit import log
 from apps.runs import services
 from apps.runs.models import Run
 from apps.workers.models import Worker
-from apps.workflows.workflow import Last, Select, Sink, Vote, Workflow
 from tests.factories import NOON, Driving, chain, make_run
-from tests.integration.web.given import workflow_of
+from tests.integration.web.forms import draft_in, form_of, post, steps_in
 
 SCRIPT = '</textarea></script><script>alert(1)</script>" onfocus="alert(2)'
 
@@ -29,33 +26,6 @@ def run(ada: User) -> Run:
     driving = Driving(make_run(by=ada))
     driving.plan(chain("Compute the growth\nin percent", "Check the table", "Answer the task"))
     return driving.carry({"s1": "South: 53 %", "s2": "It is right.", "s3": "South."})
-
-
-def form_of(workflow: Workflow, **changes: Any) -> dict[str, Any]:
-    """What a browser would send of the form of `workflow`, its line ends as browsers send them."""
-    fields: dict[str, Any] = {"order": list(workflow.keys), "show_task": "1", "on_failure": workflow.on_failure}
-    for step in workflow.steps:
-        fields[f"step-{step.key}-instruction"] = step.instruction.replace("\n", "\r\n")
-        fields[f"step-{step.key}-worker"] = step.worker
-        fields[f"step-{step.key}-access"] = list(step.access)
-    return fields | changes
-
-
-def draft_in(page: str) -> dict[str, Any]:
-    found = re.search(r'<script id="draft" type="application/json">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    draft: dict[str, Any] = json.loads(found[1])
-    return draft
-
-
-def steps_in(page: str) -> dict[str, list[str]]:
-    """Each step of the draft with what it may read."""
-    return {step["key"]: step["access"] for step in draft_in(page)["workflow"]["steps"]}
-
-
-def post(client: Client, run: Run, fields: dict[str, Any], **more: Any) -> tuple[int, str]:
-    answer = client.post(f"/runs/{run.code}/edit/", fields, **more)
-    return answer.status_code, html.unescape(answer.content.decode())
 
 
 def operated(client: Client, run: Run, **edit: Any) -> tuple[int, str]:
@@ -374,208 +344,3 @@ def test_a_run_without_a_workflow_has_nothing_to_edit(browser: Client, ada: User
 
     services.stop_run(run=run, by=ada, now=NOON + timedelta(seconds=1))
     assert "no workflow yet" in browser.get(f"/runs/{run.code}/edit/", follow=True).content.decode()
-
-
-# --- how the answer is taken, and what a planner calls the steps ------------------------------------------------------
-
-
-class Fields(HTMLParser):
-    """What a browser would send of a form: every field as it stands in the page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.sent: dict[str, list[str]] = {}
-        self.open: str | None = None
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        name, kind = given.get("name"), given.get("type")
-        if tag == "select":
-            self.open = name
-        if tag == "option" and self.open and "selected" in given:
-            self.add(self.open, given.get("value"))
-        if tag == "textarea" and name:
-            self.open = name
-            self.sent[name] = [""]
-        if tag == "input" and name and (kind not in ("checkbox", "radio") or "checked" in given):
-            self.add(name, given.get("value"))
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open.endswith("-instruction"):
-            self.sent[self.open][0] += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("select", "textarea"):
-            self.open = None
-
-    def add(self, name: str, value: str | None) -> None:
-        self.sent.setdefault(name, []).append(value or "")
-
-
-def form_in(page: str) -> dict[str, list[str]]:
-    """The edit form as it would be sent; the line break that HTML drops at the start of a text is dropped."""
-    form = page[page.index('<form id="edit"') : page.index("</form>", page.index('<form id="edit"'))]
-    sent = Fields(form).sent
-    return {name: [value.removeprefix("\n") for value in values] for name, values in sent.items() if name != "edit"}
-
-
-ROLES = (("s1", "thinker", []), ("s2", "worker", ["s1"]), ("s4@2", "worker", ["s2"]), ("s7@2", "verifier", ["s4"]))
-
-
-@pytest.fixture
-def planned(ada: User) -> Callable[[Sink], Run]:
-    def with_sink(sink: Sink) -> Run:
-        driving = Driving(make_run(by=ada))
-        driving.plan(workflow_of(*ROLES, sink=sink))
-        return driving.carry({"s1": "a", "s2": "b", "s4": "c", "s7": "d"})
-
-    return with_sink
-
-
-SINKS = [
-    Last(),
-    Vote(over=("s2", "s4")),
-    Vote(over=("s4", "s2")),
-    Select(over=("s2", "s4", "s7")),
-    Select(over=("s2", "s4"), weights=(0.1, 1e-07)),
-]
-
-
-@pytest.mark.parametrize("sink", SINKS)
-def test_the_form_of_a_page_sent_back_untouched_changes_nothing(
-    browser: Client, planned: Callable[[Sink], Run], sink: Sink
-) -> None:
-    run = planned(sink)
-    assert run.workflow is not None
-
-    _, page = post(
-        browser, run, {**form_in(browser.get(f"/runs/{run.code}/edit/").content.decode()), "action": "check"}
-    )
-
-    kept = Workflow.model_validate(draft_in(page)["workflow"])
-    assert [(step.role, step.round) for step in kept.steps] == [(step.role, step.round) for step in run.workflow.steps]
-    assert set(getattr(kept.sink, "over", ())) == set(getattr(sink, "over", ()))
-    if sink != SINKS[2]:  # the form lists steps in their order, in which ties are broken
-        assert kept == run.workflow
-
-
-def test_roles_and_rounds_outlive_operations_and_a_copy_has_those_of_its_original(
-    browser: Client, planned: Callable[[Sink], Run]
-) -> None:
-    run = planned(Last())
-    form = form_in(browser.get(f"/runs/{run.code}/edit/").content.decode())
-
-    _, once = post(browser, run, {**form, "edit": '{"op": "duplicate", "key": "s4"}'})
-    again = form | {"order": ["s1", "s2", "s4", "s8", "s7"], "step-s8-role": ["worker"], "step-s8-round": ["2"]}
-    again |= {"step-s8-instruction": ["Do s4"], "step-s8-worker": ["sim-birch"]}
-    _, twice = post(browser, run, {**again, "edit": '{"op": "move", "key": "s8", "to": 4}'})
-
-    assert '<input type="hidden" name="step-s8-role" value="worker">' in once
-    assert '<input type="hidden" name="step-s8-round" value="2">' in once
-    steps = {step["key"]: (step["role"], step["round"]) for step in draft_in(twice)["workflow"]["steps"]}
-    assert steps == {
-        "s1": ("thinker", 1),
-        "s2": ("worker", 1),
-        "s4": ("worker", 2),
-        "s7": ("verifier", 2),
-        "s8": ("worker", 2),
-    }
-
-
-@pytest.mark.parametrize(
-    "forged", [{"round": "0"}, {"round": "9" * 30}, {"round": "x"}, {"role": "r" * 500}, {"role": "\0"}]
-)
-def test_forged_roles_and_rounds_are_cut_to_what_can_be(browser: Client, run: Run, forged: dict[str, str]) -> None:
-    assert run.workflow is not None
-    fields = form_of(run.workflow) | {f"step-s9-{name}": value for name, value in forged.items()}
-
-    status, page = post(browser, run, fields | {"order": ["s1", "s2", "s3", "s9"], "action": "check"})
-
-    new = draft_in(page)["workflow"]["steps"][3]
-    assert status == 200
-    assert new["round"] == 1
-    assert len(new["role"]) <= 40
-
-
-def test_a_vote_can_be_chosen_and_is_run(browser: Client, run: Run) -> None:
-    assert run.workflow is not None
-    fields = form_of(run.workflow) | {"sink": "vote", "sink-over": ["s1", "s3"]}
-
-    _, page = post(browser, run, fields | {"action": "check"})
-    answer = browser.post(f"/runs/{run.code}/edit/", fields | {"action": "run"})
-
-    assert draft_in(page)["workflow"]["sink"] == {"kind": "vote", "over": ["s1", "s3"]}
-    assert "No worker would be asked: the answer is taken another way from what is recorded." in page
-    child = Run.objects.get(code=answer["Location"].split("/")[2])
-    assert child.workflow is not None
-    assert child.workflow.sink == Vote(over=("s1", "s3"))
-
-
-def test_while_the_last_step_answers_the_ends_are_ticked_for_a_vote(browser: Client, run: Run) -> None:
-    page = browser.get(f"/runs/{run.code}/edit/").content.decode()
-
-    assert re.findall(r'name="sink-over" value="([^"]+)"[^>]* checked', page) == ["s3"]
-    assert re.findall(r'name="sink" value="([^"]+)"[^>]* checked', page) == ["last"]
-
-
-@pytest.mark.parametrize(
-    ("sink", "said"),
-    [
-        ({"sink": "vote"}, "The vote has no steps to choose from; name at least one."),
-        ({"sink": "select"}, "The selection has no steps to choose from; name at least one."),
-        ({"sink": "vote", "sink-over": ["s1", "zz"]}, "The vote counts “zz”, which is not a step of this workflow."),
-        ({"sink": "vote", "sink-over": ['"><script>']}, 'The vote counts “"><script>”, which is not a step'),
-    ],
-)
-def test_what_is_wrong_with_a_sink_is_said_at_it_and_above_the_form(
-    browser: Client, run: Run, sink: dict[str, Any], said: str
-) -> None:
-    assert run.workflow is not None
-
-    raw = browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow) | sink | {"action": "check"})
-    refused, _ = post(browser, run, form_of(run.workflow) | sink | {"action": "run"})
-
-    page = html.unescape(raw.content.decode())
-    assert re.search(rf'id="sink-faults"[^>]*>(?:(?!</div>).)*{re.escape(said)}', page, re.DOTALL)
-    assert re.search(rf'id="whole-faults"[^>]*>(?:(?!</div>).)*{re.escape(said)}', page, re.DOTALL)
-    assert "<script>" not in re.sub(r"<script (?:type|id|src|blocking)[^>]*>", "", raw.content.decode())
-    assert refused == 422
-    assert Run.objects.count() == 1
-
-
-def test_a_step_that_is_counted_and_goes_is_no_longer_counted(browser: Client, run: Run) -> None:
-    assert run.workflow is not None
-    fields = form_of(run.workflow, edit=["", '{"op": "remove", "key": "s2"}']) | {
-        "sink": "vote",
-        "sink-over": ["s2", "s3"],
-    }
-
-    _, page = post(browser, run, fields)
-
-    assert "The vote no longer counts step 2." in page
-    assert draft_in(page)["workflow"]["sink"] == {"kind": "vote", "over": ["s3"]}
-
-
-def test_one_more_step_is_counted_by_an_operation(browser: Client, run: Run) -> None:
-    assert run.workflow is not None
-    edit = {"op": "sink", "sink": {"kind": "vote", "over": ["s1", "s2"]}}
-    fields = form_of(run.workflow, edit=["", json.dumps(edit)]) | {"sink": "vote", "sink-over": ["s1"]}
-
-    _, page = post(browser, run, fields)
-    status, refused = post(browser, run, fields | {"edit": '{"op": "sink", "sink": {"kind": "vote", "over": []}}'})
-
-    assert draft_in(page)["workflow"]["sink"]["over"] == ["s1", "s2"]
-    assert (status, "The vote has no steps to choose from" in refused) == (422, True)
-    assert draft_in(refused)["workflow"]["sink"]["over"] == ["s1"]
-
-
-@pytest.mark.parametrize("weight", ["", "nan", "inf", "1e400", "many", "9" * 100])
-def test_weights_are_numbers_or_are_weighed_anew(browser: Client, run: Run, weight: str) -> None:
-    assert run.workflow is not None
-    sink = {"sink": "select", "sink-over": ["s1", "s2"], "sink-weight-s1": "0.5", "sink-weight-s2": weight}
-
-    status, page = post(browser, run, form_of(run.workflow) | sink | {"action": "check"})
-
-    assert status == 200
-    assert draft_in(page)["workflow"]["sink"] == {"kind": "select", "over": ["s1", "s2"], "weights": None}

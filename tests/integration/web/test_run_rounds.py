@@ -15,8 +15,8 @@ from tests.factories import Driving, make_pool, make_run
 from tests.integration.web.given import asked_again, decided, workflow_of
 from tests.integration.web.test_run_page import shown, words
 
-FIRST = (("s1", "", []), ("s2", "", ["s1"]))
-THREE = (("s1", "attempt", []), ("s2", "attempt", []), ("s3", "attempt", []))
+FIRST: tuple[tuple[str, str, list[str]], ...] = (("s1", "", []), ("s2", "", ["s1"]))
+THREE: tuple[tuple[str, str, list[str]], ...] = (("s1", "attempt", []), ("s2", "attempt", []), ("s3", "attempt", []))
 
 
 @pytest.fixture
