@@ -8,7 +8,7 @@ from apps.runs.models import Run
 from apps.web.urls import urlpatterns
 
 OPEN = {"favicon", "sign-in", "sign-in-by-link", "healthz", "readyz"}
-GIVEN = {"token": "t", "code": "aaaaaaaa", "key": "s1", "id": "1", "number": "1"}
+GIVEN = {"token": "t", "code": "aaaaaaaa", "key": "s1", "id": "1", "number": "1", "slug": "sim-conductor"}
 
 
 def address(pattern: URLPattern, **given: str) -> str:
