@@ -36,6 +36,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("STUDIO_ORIGINS", [PUBLIC_URL])
 
 # --- what it is made of --------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
+    "apps.accounts",  # before Django's own, whose commands it completes with events
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -49,7 +50,6 @@ INSTALLED_APPS = [
     "csp",
     "apps.core",
     "apps.audit",
-    "apps.accounts",
     "apps.workers",
     "apps.workflows",
     "apps.conductor",

@@ -42,12 +42,20 @@ def ensure_first_person(*, now: datetime) -> User:
     if User.objects.exists():
         raise NoAdministrator("No active person is an administrator. Name a person: `sign_in_link --user NAME`.")
 
-    project, _ = Project.objects.get_or_create(slug="default", defaults={"name": "Default", "created_at": now})
-    user = User.objects.create_superuser("admin", password=None, home_project=project, date_joined=now)
-    Membership.objects.create(user=user, project=project, role=Membership.Role.ADMIN)
-    entry = Entry("person.created", {"person": user.pk, "project": project.slug, "role": Membership.Role.ADMIN.value})
-    _leave(entry, person=user, by=STUDIO, at=now)
+    user = User.objects.create_superuser("admin", password=None, date_joined=now)
+    settle_in(user=user, by=STUDIO, now=now)
     return user
+
+
+@transaction.atomic
+def settle_in(*, user: User, by: Actor, now: datetime) -> None:
+    """Make a new person an administrator of the project `default`, and say that they came."""
+    project, _ = Project.objects.get_or_create(slug="default", defaults={"name": "Default", "created_at": now})
+    Membership.objects.create(user=user, project=project, role=Membership.Role.ADMIN)
+    user.home_project = project
+    user.save(update_fields=["home_project"])
+    entry = Entry("person.created", {"person": user.pk, "project": project.slug, "role": Membership.Role.ADMIN.value})
+    _leave(entry, person=user, by=by, at=now)
 
 
 @transaction.atomic
