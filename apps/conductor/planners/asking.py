@@ -43,11 +43,11 @@ def check_pool(brief: Brief) -> None:
 
 
 def temperature(brief: Brief, attempt: int) -> float | None:
-    """As the options or the conductor's own parameters say, else as its endpoint likes; on a retry not too low."""
+    """As the options or the conductor's own parameters say, on a retry not too low; else as its endpoint likes."""
     given = options.number(brief.options, "temperature")
     if given is None:
         given = options.number(brief.options.get("params") or {}, "temperature")
-    return given if attempt == 0 else max(RETRY_TEMPERATURE, given or 0.0)
+    return given if given is None or attempt == 0 else max(RETRY_TEMPERATURE, given)
 
 
 def seed(brief: Brief, attempt: int, *, turn: int = 0) -> int:

@@ -132,7 +132,7 @@ async def test_the_number_of_attempts_is_an_option(attempts: int, watch: FakeWat
 
 @pytest.mark.parametrize(
     ("given", "first", "again"),
-    [({}, None, 0.1), ({"temperature": 0}, 0.0, 0.1), ({"temperature": 0.8}, 0.8, 0.8)],
+    [({}, None, None), ({"temperature": 0}, 0.0, 0.1), ({"temperature": 0.8}, 0.8, 0.8)],
 )
 async def test_asking_again_is_never_without_chance(
     given: Any, first: float | None, again: float, watch: FakeWatch

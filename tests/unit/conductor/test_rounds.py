@@ -152,7 +152,7 @@ async def test_an_invalid_reply_is_asked_for_again(reply: str, why: str, watch: 
     assert why in ask.prompts[1]
     assert "<previous-response>" in ask.prompts[1]
     assert proposal is watch.proposals[1]
-    assert ask.temperatures == [None, 0.1]
+    assert ask.temperatures == [None, None]
 
 
 async def test_after_the_last_attempt_there_is_neither_a_workflow_nor_a_verdict(watch: FakeWatch) -> None:

@@ -202,7 +202,7 @@ async def test_after_the_last_attempt_the_last_invalid_reply_is_given_back(watch
     assert proposal is not None
     assert (proposal.workflow, proposal.raw) == (None, "three")
     assert "names no worker" in ask.prompts[1]
-    assert ask.temperatures == [None, 0.1, 0.1]
+    assert ask.temperatures == [None, None, None]
 
 
 async def test_every_turn_has_seeds_of_its_own(watch: FakeWatch) -> None:
