@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from time import monotonic
 from types import TracebackType
@@ -17,8 +17,9 @@ from typing import Any, Self
 
 import aiohttp
 
-from apps.workers import wire
+from apps.workers import embedding, wire
 from apps.workers.calls import CallFailed, Completion, Endpoint, FailureKind, Reply, Timeouts, clean, refusal, tidy
+from apps.workers.embedding import Batch, Embeddings
 
 # litellm puts its own names before the provider's words: "litellm.RateLimitError: RateLimitError: OpenAIException - …".
 LITELLM_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?::\s*|\s+-\s+))+")
@@ -58,8 +59,7 @@ class Gateway:
 
         :raises CallFailed: for everything that is not a whole reply.
         """
-        if endpoint.transport == "litellm" and self._litellm is None:
-            self._litellm = await asyncio.to_thread(import_litellm)
+        await self._ready_for(endpoint)
         reply = Reply(endpoint, messages, until_cancelled(on_delta))
         params = {**endpoint.params, **(extra or {})}
         try:
@@ -72,6 +72,21 @@ class Gateway:
         except CallFailed as failure:
             raise reply.account(failure) from None
 
+    async def embed(self, endpoint: Endpoint, texts: Sequence[str]) -> Embeddings:
+        """A vector for each of `texts`, all of one length, by a model that makes them; 64 texts go in one request.
+
+        :raises CallFailed: for everything that is not one sound vector for each text.
+        """
+        await self._ready_for(endpoint)
+
+        async def ask(batch: Batch) -> None:
+            if endpoint.transport == "litellm":
+                await embed_through_litellm(self._litellm, batch)
+            else:
+                await embedding.ask_over_wire(self._open(), batch, endpoint.params)
+
+        return await embedding.embed(endpoint, texts, ask=ask)
+
     async def close(self) -> None:
         """Close every connection. Calls that are still under way fail."""
         if self._session is not None:
@@ -81,6 +96,10 @@ class Gateway:
             await self._litellm.close_litellm_async_clients()
             self._litellm.in_memory_llm_clients_cache.flush_cache()
             self._litellm = None
+
+    async def _ready_for(self, endpoint: Endpoint) -> None:
+        if endpoint.transport == "litellm" and self._litellm is None:
+            self._litellm = await asyncio.to_thread(import_litellm)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -208,22 +227,38 @@ async def chunks_of(litellm: Any, reply: Reply, params: Mapping[str, Any]) -> As
 
 
 def request_of(reply: Reply, params: Mapping[str, Any]) -> dict[str, Any]:
+    streamed = {"messages": reply.messages, "stream": True}
+    return {"stream_options": {"include_usage": True}, **params, **streamed, **address_of(reply.endpoint)}
+
+
+def address_of(endpoint: Endpoint) -> dict[str, Any]:
+    """Whom litellm asks, with which key, and how long it waits."""
     import httpx  # litellm's own HTTP client, which it has loaded by now
 
-    endpoint = reply.endpoint
     # litellm falls back to keys in the environment: none of them may go to an address that was given without a key.
     key = endpoint.api_key.strip() or ("none" if endpoint.base_url else None)
     return {
-        "stream_options": {"include_usage": True},
-        **params,
         "model": endpoint.model,
-        "messages": reply.messages,
-        "stream": True,
         "api_base": endpoint.base_url or None,
         "api_key": key,
         "timeout": httpx.Timeout(endpoint.timeouts.whole_s, connect=endpoint.timeouts.connect_s),
         "max_retries": 0,  # the driver tries again, and records each attempt
     }
+
+
+async def embed_through_litellm(litellm: Any, batch: Batch) -> None:
+    """Ask for the vectors of `batch` through litellm.
+
+    :raises CallFailed: for whatever the endpoint or the network did wrong.
+    """
+    handled = sys.exception()
+    endpoint = batch.endpoint
+    try:
+        answer = await litellm.aembedding(**{**endpoint.params, "input": list(batch.texts), **address_of(endpoint)})
+    except Exception as error:
+        raise failure_of(error, handled, batch) from None
+    batch.answered = True
+    batch.take(answer.model_dump())
 
 
 def take(chunk: Any, reply: Reply) -> None:

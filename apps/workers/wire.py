@@ -40,9 +40,7 @@ async def stream(session: aiohttp.ClientSession, reply: Reply, params: Mapping[s
     :raises CallFailed: for whatever the endpoint or the network did wrong.
     """
     endpoint = reply.endpoint
-    key = endpoint.api_key.strip()
-    if not key.isprintable():
-        raise CallFailed("auth", "the key holds characters that no HTTP header can carry", retryable=False)
+    key = key_of(endpoint)
     url = address_of(endpoint)
     try:
         async with session.post(
@@ -90,6 +88,14 @@ async def models_of(session: aiohttp.ClientSession, endpoint: Endpoint, *, withi
         ) from None
 
 
+def key_of(endpoint: Endpoint) -> str:
+    """The key as it is sent. :raises CallFailed: no header can carry it."""
+    key = endpoint.api_key.strip()
+    if not key.isprintable():
+        raise CallFailed("auth", "the key holds characters that no HTTP header can carry", retryable=False)
+    return key
+
+
 def address_of(endpoint: Endpoint, path: str = "/chat/completions") -> URL:
     """Where completions (or what else stands under `path`) are asked for.
 
@@ -126,6 +132,16 @@ def proxy_of(url: URL) -> str | None:
 
 
 async def receive(response: aiohttp.ClientResponse, reply: Reply) -> None:
+    await check(response, reply.endpoint)
+    reply.answered = True
+    if response.content_type == "text/html" or response.content_type.endswith("json"):
+        await receive_whole(response, reply)
+    else:
+        await receive_events(response.content, reply)
+
+
+async def check(response: aiohttp.ClientResponse, endpoint: Endpoint) -> None:
+    """:raises CallFailed: what comes is no reply but a redirect or an error."""
     if 300 <= response.status < 400:
         message = f"the endpoint answered with a redirect ({response.status}), and redirects are not followed"
         raise CallFailed("bad_request", message, retryable=False, status=response.status)
@@ -133,12 +149,7 @@ async def receive(response: aiohttp.ClientResponse, reply: Reply) -> None:
         body = await read(response, LONGEST_ERROR_BYTES)
         asked = response.headers.get("Retry-After")
         text = body.decode("utf-8", "replace") or response.reason or ""
-        raise refusal(response.status, text, retry_after=asked, secret=reply.endpoint.api_key)
-    reply.answered = True
-    if response.content_type == "text/html" or response.content_type.endswith("json"):
-        await receive_whole(response, reply)
-    else:
-        await receive_events(response.content, reply)
+        raise refusal(response.status, text, retry_after=asked, secret=endpoint.api_key)
 
 
 async def receive_whole(response: aiohttp.ClientResponse, reply: Reply) -> None:

@@ -32,6 +32,7 @@ class OddServer:
         self.keeps_alive = False  # serves one request after another on a connection
         self.connections = 0
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.asked = asyncio.Event()
         self.left = asyncio.Event()
 
     @property
@@ -92,6 +93,7 @@ class OddServer:
             return False
         length = int(next(line.split(":")[1] for line in head.lower().split("\r\n") if "content-length" in line))
         self.requests.append((head, json.loads(await reader.readexactly(length))))
+        self.asked.set()
         return True
 
     async def _talk(self, writer: asyncio.StreamWriter) -> None:

@@ -17,7 +17,11 @@ from tests.simulators import Simulator
 
 QUESTION = [{"role": "user", "content": "Why is the sky blue?"}]
 # litellm reads its pydantic models in a way that pydantic discourages: not ours to mend, and here warnings are errors.
-pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:litellm\..*")
+# The second it silences itself when it is imported, which pytest takes back after the test that happened in.
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore::DeprecationWarning:litellm\..*"),
+    pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning"),
+]
 
 QUICK = "sim-cedar:ttft=0,rate=0,tokens=40"
 
