@@ -15,7 +15,16 @@ from apps.simulator.reading import Texts
 from apps.simulator.reply import count
 
 INVALID = "invalid_request_error"
-NOTED_PARAMS = ("seed", "temperature", "top_p", "max_tokens", "max_completion_tokens", "response_format", "user")
+NOTED_PARAMS = (
+    "seed",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "response_format",
+    "user",
+    "dimensions",
+)
 WORDED = {
     401: (INVALID, "invalid_api_key", "Incorrect API key provided (simulated)."),
     404: (INVALID, "model_not_found", "The model does not exist (simulated)."),
@@ -73,16 +82,14 @@ def read_call(body: bytes, row: Row) -> Call:
 
     :raises Refused: it is not JSON, lacks something, or names no model of ours.
     """
-    asked = _parsed(body)
+    asked = parsed(body)
     messages: Any = asked.get("messages")
     row.messages = messages
     row.stream = asked.get("stream") is True
-    row.params = {name: asked[name] for name in NOTED_PARAMS if name in asked}
-    model_string = asked.get("model")
-    if not isinstance(model_string, str):
-        raise Refused(400, "You must provide a model parameter.")
-    row.model = model_string
-    model, knobs = _named(model_string)
+    model_string = noted(asked, row)
+    model, knobs = named(model_string)
+    if model.embeds:
+        raise Refused(400, f"`{model.id}` writes nothing; ask it for vectors at /v1/embeddings.")
     if not _are_messages(messages):
         raise Refused(400, "`messages` must be a non-empty list of objects with a role and a content.")
 
@@ -102,7 +109,8 @@ def read_call(body: bytes, row: Row) -> Call:
     )
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def parsed(body: bytes) -> dict[str, Any]:
+    """:raises Refused: it is no JSON object."""
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
@@ -112,7 +120,18 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return asked
 
 
-def _named(model_string: str) -> tuple[Model, Knobs]:
+def noted(asked: Mapping[str, Any], row: Row) -> str:
+    """The model's name, which the row notes with the parameters. :raises Refused: there is none."""
+    row.params = {name: asked[name] for name in NOTED_PARAMS if name in asked}
+    model_string = asked.get("model")
+    if not isinstance(model_string, str):
+        raise Refused(400, "You must provide a model parameter.")
+    row.model = model_string
+    return model_string
+
+
+def named(model_string: str) -> tuple[Model, Knobs]:
+    """:raises Refused: there is no such model, or a knob it does not have."""
     try:
         return read_model(model_string)
     except UnknownModel as error:

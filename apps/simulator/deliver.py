@@ -36,24 +36,30 @@ def hang_up(request: web.Request) -> None:
 
 async def _whole(request: web.Request, call: Call, reply: Reply, row: Row, fault: str, id: str) -> web.StreamResponse:
     rate = call.knobs.rate
-    await _pause(call.knobs.ttft_ms / 1000 + (len(reply.pieces) / rate if rate else 0))
+    await pause(call.knobs.ttft_ms / 1000 + (len(reply.pieces) / rate if rate else 0))
     payload = _encoded(_completion(call, reply, row, id))
-    if fault == "malformed":
-        return web.Response(body=payload[: len(payload) // 2], content_type="application/json")
-    if fault == "cut":
-        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(payload))})
-        await response.prepare(request)
-        await response.write(payload[: len(payload) // 2])
-        hang_up(request)
-        return response
+    if fault in ("cut", "malformed"):
+        return await half_of(request, payload, cut=fault == "cut")
     _note(row, [reply.text], tokens=len(reply.pieces))
     return web.Response(body=payload, content_type="application/json")
+
+
+async def half_of(request: web.Request, payload: bytes, *, cut: bool) -> web.StreamResponse:
+    """Half of an answer: as if it were all, or with the connection cut before the rest."""
+    half = payload[: len(payload) // 2]
+    if not cut:
+        return web.Response(body=half, content_type="application/json")
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(payload))})
+    await response.prepare(request)
+    await response.write(half)
+    hang_up(request)
+    return response
 
 
 async def _stream(request: web.Request, call: Call, reply: Reply, row: Row, fault: str, id: str) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await response.prepare(request)
-    await _pause(call.knobs.ttft_ms / 1000)
+    await pause(call.knobs.ttft_ms / 1000)
 
     chunk = Chunks(id=id, model=call.model_string)
     opening = chunk.opening()
@@ -102,7 +108,8 @@ async def _in_time(reply: Reply, rate: float) -> AsyncIterator[tuple[list[str], 
             await asyncio.sleep(max(SHORTEST_PAUSE_S, start + sent / rate - clock()))
 
 
-async def _pause(seconds: float) -> None:
+async def pause(seconds: float) -> None:
+    """Wait, unless there is nothing to wait for."""
     if seconds > 0:
         await asyncio.sleep(seconds)
 

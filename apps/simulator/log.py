@@ -33,6 +33,7 @@ class Row:
     n: int | None = None
     finished: float | None = None
     pieces: list[tuple[int, float]] | None = None  # characters sent and the time, after each write; only with `trace`
+    input: Any = None  # the texts whose vectors were asked for, in the place of messages
 
     def as_json(self) -> dict[str, Any]:
         row = {
@@ -51,7 +52,8 @@ class Row:
             "finished": self.finished,
             "in_flight": self.in_flight,
         }
-        return row if self.pieces is None else {**row, "pieces": self.pieces}
+        more = {"pieces": self.pieces, "input": self.input}
+        return row | {name: value for name, value in more.items() if value is not None}
 
 
 class RequestLog:

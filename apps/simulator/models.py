@@ -26,6 +26,7 @@ class Model:
     skill: float = 1.0
     skills: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))  # where a family differs
     conducts: bool = False
+    embeds: bool = False  # it turns texts into vectors, at `rate` tokens read per second, and writes nothing
 
     def skill_in(self, family: str) -> float:
         return self.skills.get(family, self.skill)
@@ -41,6 +42,7 @@ class Model:
             "description": self.strengths,
             "context_window": self.context_window,
             "conducts": self.conducts,
+            "embeds": self.embeds,
             "simulated": True,
             "pricing": {
                 "input_usd": self.input_usd,
@@ -110,6 +112,17 @@ MODELS: Mapping[str, Model] = MappingProxyType(
                 context_window=32_768,
                 skill=0.6,
                 skills=MappingProxyType({"countdown": 0.4, "logic": 0.45, "fact": 0.9, "strings": 0.7}),
+            ),
+            Model(
+                id="sim-embed",
+                name="Simulated embedder",
+                strengths="turns texts into vectors",
+                ttft_ms=30,
+                rate=20_000,
+                input_usd="0.02",
+                output_usd="0.00",
+                context_window=32_768,
+                embeds=True,
             ),
         )
     }

@@ -12,6 +12,7 @@ from aiohttp import web
 from apps.simulator.briefs import read_brief
 from apps.simulator.calls import INVALID, Call, Refused, failure, read_call
 from apps.simulator.deliver import deliver, hang_up
+from apps.simulator.embed import Inputs, give_vectors, read_inputs
 from apps.simulator.knobs import BadKnob, Counted, UnknownModel, read_model
 from apps.simulator.log import RequestLog, Row
 from apps.simulator.misspeak import misspeak
@@ -23,6 +24,7 @@ LARGEST_BODY = 64 * 1024 * 1024
 REMEMBERED = 2048  # replies; the same prompt is not thought about twice
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Answer = Callable[[web.Request, "Simulator", Row], Awaitable[web.StreamResponse]]
 
 
 class Simulator:
@@ -81,6 +83,7 @@ def make_app(*, log_path: Path | None = None) -> web.Application:
     app.router.add_get("/v1/models", _models)
     app.router.add_get("/v1/models/{id}", _model)
     app.router.add_post("/v1/chat/completions", _chat)
+    app.router.add_post("/v1/embeddings", _embeddings)
     app.router.add_get("/log", _show_log)
     app.router.add_delete("/log", _clear_log)
     app.on_cleanup.append(_shut_log)
@@ -129,10 +132,19 @@ async def _clear_log(request: web.Request) -> web.Response:
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
+    return await _logged(request, _answered)
+
+
+async def _embeddings(request: web.Request) -> web.StreamResponse:
+    return await _logged(request, _embedded)
+
+
+async def _logged(request: web.Request, answered: Answer) -> web.StreamResponse:
+    """Answer a call of a model, and note in the log how that ended."""
     simulator = request.app[SIMULATOR]
     row = simulator.log.open()
     try:
-        return await _answered(request, simulator, row)
+        return await answered(request, simulator, row)
     except Refused as refusal:
         row.outcome = str(refusal.status)
         return refusal.response()
@@ -150,6 +162,24 @@ async def _chat(request: web.Request) -> web.StreamResponse:
 
 async def _answered(request: web.Request, simulator: Simulator, row: Row) -> web.StreamResponse:
     call = read_call(await request.read(), row)
+    fault = await _begun(request, simulator, row, call)
+    if fault == "refused":
+        return web.Response()  # never leaves: the connection is closed
+    reply = Reply("") if fault == "empty" else await simulator.reply(call)
+    id = f"chatcmpl-sim-{next(simulator.ids)}"
+    return await deliver(request, call=call, reply=reply, row=row, fault=fault, id=id)
+
+
+async def _embedded(request: web.Request, simulator: Simulator, row: Row) -> web.StreamResponse:
+    asked = read_inputs(await request.read(), row)
+    fault = await _begun(request, simulator, row, asked)
+    if fault == "refused":
+        return web.Response()  # as above
+    return await give_vectors(request, asked=asked, row=row, fault=fault)
+
+
+async def _begun(request: web.Request, simulator: Simulator, row: Row, call: Call | Inputs) -> str:
+    """The fault that was asked for and is due, where it is one of the answer's; others happen here."""
     simulator.log.name(row, base=call.model.id)
     fault = ""
     if call.knobs.fail and simulator.is_due(call.knobs.fail, model=call.model_string, about=call.digest):
@@ -161,7 +191,4 @@ async def _answered(request: web.Request, simulator: Simulator, row: Row) -> web
     if fault == "refused":
         row.outcome = fault
         hang_up(request)
-        return web.Response()  # never leaves: the connection is closed
-    reply = Reply("") if fault == "empty" else await simulator.reply(call)
-    id = f"chatcmpl-sim-{next(simulator.ids)}"
-    return await deliver(request, call=call, reply=reply, row=row, fault=fault, id=id)
+    return fault

@@ -55,7 +55,9 @@ async def test_the_models_are_listed_with_windows_and_prices_said_to_be_simulate
     async with client.get("/v1/models") as response:
         models = (await response.json())["data"]
 
-    assert [model["id"] for model in models] == ["sim-conductor", "sim-atlas", "sim-birch", "sim-cedar", "sim-delta"]
+    everyone = ["sim-conductor", "sim-atlas", "sim-birch", "sim-cedar", "sim-delta", "sim-embed"]
+    assert [model["id"] for model in models] == everyone
+    assert [model["id"] for model in models if model["embeds"]] == ["sim-embed"]
     assert all(model["context_window"] >= 32_000 for model in models)
     assert all(model["simulated"] is model["pricing"]["simulated"] is True for model in models)
     assert models[1]["pricing"]["output_usd"] == "15.00"
@@ -181,7 +183,7 @@ async def test_a_failure_has_openais_shape(client, status, kind):
         (b'{"messages": []}', 400),
         (b'{"model": "sim-atlas", "messages": []}', 400),
         (b'{"model": "sim-atlas", "messages": ["hi"]}', 400),
-        (b'{"model": "sim-atlas:speed=9", "messages": [{"role": "user", "content": "hi"}]}', 400),
+        (b'{"model": "sim-atlas:pace=9", "messages": [{"role": "user", "content": "hi"}]}', 400),
         (b'{"model": "gpt-9", "messages": [{"role": "user", "content": "hi"}]}', 404),
     ],
 )
