@@ -95,6 +95,11 @@ class ProfileAdmin(PoolAdmin):
     list_display = ("slug", "name", "planner", "conductor", "max_steps", "review", "enabled", "version")
     filter_horizontal = ("workers",)
 
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **given: Any) -> Any:
+        if db_field.name == "workers":  # those that can be given a step
+            given["queryset"] = Worker.objects.filter(embeds=False)
+        return super().formfield_for_manytomany(db_field, request, **given)
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A new profile comes after the others: the first is what people find chosen."""
         last = Profile.objects.aggregate(last=Max("position"))["last"]

@@ -86,6 +86,7 @@ SIMULATED = (
     ("sim-cedar", "Cedar", "fast, good at texts", "0.30", "1.20"),
     ("sim-delta", "Delta", "cheap, weak at long sums", "0.05", "0.20"),
 )
+EMBEDDER = ("sim-embed", "Simulated embedder", "turns texts into vectors", "0.02", "0.00")
 
 
 @transaction.atomic
@@ -97,7 +98,7 @@ def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
     """
     common = {"base_url": url, "provider": "simulator", "simulated": True}
     made: list[Entry] = []
-    for slug, name, strengths, input_usd, output_usd in SIMULATED:
+    for slug, name, strengths, input_usd, output_usd in (*SIMULATED, EMBEDDER):
         worker, new = Worker.objects.get_or_create(
             slug=slug,
             defaults={
@@ -108,6 +109,7 @@ def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
                 "strengths": strengths,
                 "input_price_usd": Decimal(input_usd),
                 "output_price_usd": Decimal(output_usd),
+                "embeds": slug == EMBEDDER[0],
             },
         )
         if new:

@@ -165,6 +165,15 @@ def test_a_profile_gets_a_version_with_every_change_and_with_nothing_else(browse
     }
 
 
+def test_an_embedding_model_is_no_worker_of_a_profile(browser: Client) -> None:
+    save(browser, "worker", {**WORKER, "embeds": "on"})
+
+    answer = browser.post("/admin/workers/profile/add/", {**PROFILE, "workers": [Worker.objects.get().pk]})
+
+    assert "is not one of the available choices" in answer.content.decode()
+    assert not Profile.objects.exists()
+
+
 def test_a_new_profile_comes_last(browser: Client) -> None:
     assert browser.get("/admin/workers/profile/add/").context["adminform"].form.initial["position"] == 0
     save(browser, "profile", {**PROFILE, "position": 4})

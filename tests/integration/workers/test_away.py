@@ -23,7 +23,8 @@ def enabled() -> set[str]:
     return {row.slug for kind in (Worker, Conductor, Profile) for row in kind.objects.filter(enabled=True)}
 
 
-EVERYTHING = {"sim-atlas", "sim-birch", "sim-cedar", "sim-delta", "sim-conductor", "studio-ultra", "studio-mini"}
+WORKERS = {"sim-atlas", "sim-birch", "sim-cedar", "sim-delta", "sim-embed"}
+EVERYTHING = WORKERS | {"sim-conductor", "studio-ultra", "studio-mini"}
 
 
 def test_a_start_without_the_simulator_switches_its_models_off_and_the_next_one_on_again(
@@ -72,7 +73,7 @@ def test_both_leave_events(settings: LazySettings) -> None:
 
     told = read(TRAIL)[before:]
     assert [event.verb for event in told] == [
-        *["worker.changed"] * 4,
+        *["worker.changed"] * 5,
         "conductor.changed",
         *["profile.changed"] * 2,
     ] * 2
@@ -93,7 +94,7 @@ def test_a_new_address_of_the_simulator_is_told_of(settings: LazySettings) -> No
     call_command("ensure_defaults")
 
     told = read(TRAIL)[before:]
-    assert [event.verb for event in told] == [*["worker.changed"] * 4, "conductor.changed"]
+    assert [event.verb for event in told] == [*["worker.changed"] * 5, "conductor.changed"]
     assert told[0].data["fields"] == ["base_url"]
 
 

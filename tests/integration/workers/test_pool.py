@@ -7,8 +7,11 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.services import ensure_first_person
 from apps.audit.log import Actor
+from apps.runs.services import freeze, pool_for, submit_run
+from apps.simulator.models import MODELS
+from apps.web.choices import choices_of, offered_by
 from apps.workers.models import Profile, Worker, check_base_url
-from apps.workers.services import ensure_simulated
+from apps.workers.services import EMBEDDER, SIMULATED, ensure_simulated
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +41,34 @@ def test_what_an_admin_changed_is_left_alone_and_a_new_address_is_followed(admin
 
     delta = Worker.objects.get(slug="sim-delta")
     assert (delta.enabled, delta.name, delta.base_url) == (False, "Mine", "http://127.0.0.1:2/v1")
+
+
+def test_a_fresh_studio_has_the_simulators_models_at_the_simulators_prices() -> None:
+    served = [
+        (model.id, model.name, model.strengths, model.input_usd, model.output_usd)
+        for model in MODELS.values()
+        if not model.conducts
+    ]
+
+    assert [*SIMULATED, EMBEDDER] == served
+    assert [model.id for model in MODELS.values() if model.embeds] == [EMBEDDER[0]]
+
+
+def test_an_embedding_model_is_offered_nobodys_steps(admin: User) -> None:
+    ensure_simulated(url="http://127.0.0.1:1/v1", by=UP, now=timezone.now())
+    ultra, mini = Profile.objects.get(slug="studio-ultra"), Profile.objects.get(slug="studio-mini")
+    mini.workers.clear()
+    everyone = [slug for slug, *_ in SIMULATED]
+
+    frozen = freeze(mini, by=admin, seed=1)
+    run = submit_run(task="Add 1 and 1.", profile=ultra, by=admin, now=timezone.now())
+
+    assert Worker.objects.get(slug="sim-embed").embeds
+    assert [worker.slug for worker in mini.pool(admin)] == everyone
+    assert [worker["slug"] for worker in frozen["pool"]] == everyone
+    assert list(run.pool) == everyone
+    assert [worker["slug"] for worker in pool_for(run, by=admin)] == everyone
+    assert [offered.look.slug for offered in offered_by(choices_of(admin))] == everyone
 
 
 @pytest.mark.parametrize("url", ["http://vllm:8000/v1", "https://api.example.com/v1", "http://[::1]:8000/v1"])
