@@ -251,9 +251,15 @@ def places(page: Page) -> dict[str, str]:
     return found
 
 
-def focused(page: Page) -> str:
-    found: str = page.evaluate("document.activeElement.dataset.key ?? document.activeElement.dataset.fold ?? ''")
-    return found
+def wait_for_focus(page: Page, key: str) -> None:
+    """A card that has just come takes the focus once it is measured."""
+    focused = ""
+    for _ in range(50):
+        focused = page.evaluate("document.activeElement.dataset.key ?? document.activeElement.dataset.fold ?? ''")
+        if focused == key:
+            return
+        page.wait_for_timeout(50)
+    assert focused == key
 
 
 def test_a_nested_run_folds_and_unfolds_by_keys_in_the_graph_and_the_outline_alike(
@@ -269,7 +275,7 @@ def test_a_nested_run_folds_and_unfolds_by_keys_in_the_graph_and_the_outline_ali
         page.keyboard.press("f")
         page.locator('[data-key="s2/s2"]').wait_for()
         assert outline.evaluate("group => group.open")
-        assert focused(page) == "s2"
+        wait_for_focus(page, "s2")
         assert places(page)["s1"] == before["s1"]
         assert places(page)["s3"] != before["s3"], "it made room"
 
@@ -280,7 +286,7 @@ def test_a_nested_run_folds_and_unfolds_by_keys_in_the_graph_and_the_outline_ali
 
         page.keyboard.press("f")  # from within: folds what it is in
         page.locator('[data-key="s2/s2"]').wait_for(state="detached")
-        assert focused(page) == "s2"
+        wait_for_focus(page, "s2")
         assert places(page) == before
         assert not outline.evaluate("group => group.open")
 
@@ -334,7 +340,7 @@ def test_what_a_round_adds_appears_and_what_stands_stays(
 
         page.locator("#canvas .flow-fold", has_text="Round 1").click()
         page.locator('[data-key="s3"]').wait_for(state="detached")
-        assert focused(page) == "round:1"
+        wait_for_focus(page, "round:1")
         page.keyboard.press("Enter")
         page.locator('[data-key="s3"]').wait_for()
         assert places(page) == after

@@ -275,11 +275,16 @@ function groupOf(key: string, model: GraphModel, folds: Folds): string | null {
   return around(key).at(-1) ?? model.rounds.find(({ members }) => members.includes(key))?.key ?? null;
 }
 
-function focusGroup(key: string): void {
+/** Frames in which a card gives way to what has come in its place, which takes no focus before it is measured. */
+const SETTLING = 20;
+
+function focusGroup(key: string, frames = SETTLING): void {
   const name = CSS.escape(key);
-  document
-    .querySelector<HTMLElement>(`#canvas [data-key="${name}"], #canvas [data-fold="${name}"]`)
-    ?.focus({ preventScroll: true });
+  const group = document.querySelector<HTMLElement>(`#canvas [data-key="${name}"], #canvas [data-fold="${name}"]`);
+  const isLost = document.activeElement === null || document.activeElement === document.body;
+  if (frames === SETTLING || isLost) group?.focus({ preventScroll: true });
+  else if (document.activeElement !== group) return; // the person has gone on
+  if (frames > 0) requestAnimationFrame(() => focusGroup(key, frames - 1));
 }
 
 function focusCard(key: string | null): void {
