@@ -97,12 +97,12 @@ class Doing:
             (
                 "Valid",
                 share(self.written),
-                f"of {plural(len(self.written), 'whole reply')}".replace("replys", "replies"),
+                f"of {len(self.written):,} whole {'reply' if len(self.written) == 1 else 'replies'}",
             ),
             ("Asked again", f"{again:,}", "after an invalid reply or a failed call"),
             ("First token", *_middle_and_worst(proposal.ttft_ms for proposal in self.written)),
             ("Whole reply", *_middle_and_worst(proposal.duration_ms for proposal in self.written)),
-            ("Speed", _speed(self.written), "tokens a second, at the middle"),
+            ("Speed", _speed(self.written), "tokens a second, median"),
             ("Cost", price(sum(known, Decimal(0)) if len(known) == len(costs) else None), "of these replies"),
         ]
 
@@ -119,7 +119,7 @@ class Doing:
             ),
             Plot(
                 "Time for a whole reply",
-                "in the middle, seconds",
+                "median, seconds",
                 _bars([(when, _median(p.duration_ms for p in part), "{:.2f} s", 0.001) for when, part in parts]),
             ),
             Plot("Replies", "how many", _bars([(when, float(len(part)) or None, "{:.0f}") for when, part in parts])),

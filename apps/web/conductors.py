@@ -14,7 +14,6 @@ from apps.core.errors import NotFound
 from apps.runs.models import Proposal, Run
 from apps.web.access import person
 from apps.web.conducting import PERIODS, Doing
-from apps.web.figures import seconds
 from apps.workers.calls import SECRETS
 from apps.workers.models import Conductor, Health
 
@@ -63,7 +62,7 @@ class Standing:
             came = "failed" if self.called.status == Proposal.Status.FAILED else "came whole"
             said.append(f"Its last call {came} at {self.called.finished_at:%d %b %H:%M:%S}.")
         if self.looked is not None:
-            took = f" in {seconds(self.looked.latency_ms)}" if self.looked.latency_ms is not None else ""
+            took = f" in {self.looked.latency_ms:,.0f} ms" if self.looked.latency_ms is not None else ""
             found = f"answered{took}" if self.looked.is_up else f"says: {self.looked.error}"
             said.append(
                 f"Looked at {self.looked.at:%d %b %H:%M:%S}: it {found} (so since {self.looked.since:%d %b %H:%M})."
