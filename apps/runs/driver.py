@@ -75,6 +75,7 @@ class Drive:
         self.fault: Exception | None = None  # a reply could not be written down: nothing may follow
         self.tried: Counter[str] = Counter()  # calls made for a step by drivers before this one
         self.why_cut = ""
+        self.is_carried = False  # there is nothing left that a stop could cut
 
     def to_the_end(self) -> None:
         """Serve the run in this thread."""
@@ -114,7 +115,7 @@ class Drive:
 
         def cut(why: str) -> None:
             def on_loop() -> None:
-                if not self.why_cut:
+                if not self.why_cut and not self.is_carried:  # what has just ended is no longer live, either
                     self.why_cut = why
                     work.cancel()
 
@@ -123,6 +124,7 @@ class Drive:
         self.process.hold(self.run.pk, self.run.claim, cut)
         try:
             await self._carry_or_learn_why_not(work)
+            self.is_carried = True
             while self.noting:
                 await asyncio.wait(set(self.noting))
             if self.fault is not None:
