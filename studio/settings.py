@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "apps.core",
     "apps.audit",
     "apps.workers",
+    "apps.spend",
     "apps.workflows",
     "apps.conductor",
     "apps.runs",

@@ -1,0 +1,251 @@
+"""Moving money: set aside before a call, book what it cost after it, give back what was not needed.
+
+Each is one statement, to be sent with whatever else is written in that moment. Each takes its accounts' locks in the
+order of their ids and then the line's, so that two never wait for each other; who sends several in one transaction
+sends `hold` before them, for the same reason. What is asked twice (an answer was lost) changes nothing the second time.
+See docs/adr/0008-money-is-a-ledger.md.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from apps.audit.statements import Statement
+from apps.workers.calls import Usage
+
+CENT = Decimal("0.00000001")  # the smallest sum of the ledger, that of the attempts' costs
+
+HOLD = """
+    SELECT id FROM spend_account
+    WHERE id = ANY(%(accounts)s::bigint[])
+        OR id IN (SELECT unnest(accounts) FROM spend_line WHERE ref = ANY(%(refs)s::text[]))
+    ORDER BY id
+    FOR NO KEY UPDATE
+"""
+
+# What `held` reads is true when it has waited for its locks; all else reads what was true when the statement began.
+RESERVE = """
+    WITH held AS MATERIALIZED (
+        SELECT id, key, label, limit_usd, spent_usd, reserved_usd FROM spend_account
+        WHERE id = ANY(%(accounts)s::bigint[])
+        ORDER BY id
+        FOR NO KEY UPDATE
+    ), refusing AS (
+        SELECT * FROM held
+        WHERE %(usd)s::numeric > 0 AND spent_usd + reserved_usd + %(usd)s::numeric > limit_usd
+            AND NOT EXISTS (SELECT FROM spend_line WHERE ref = %(ref)s AND state <> 'released')
+        ORDER BY limit_usd - spent_usd - reserved_usd, id
+        LIMIT 1
+    ), line AS (
+        INSERT INTO spend_line AS kept (
+            ref, run, project_id, project, person_id, person, profile, worker, worker_name, at, state, reserved_usd,
+            input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, price, price_version, accounts
+        )
+        SELECT
+            %(ref)s, %(run)s, %(project_id)s, %(project)s, %(person_id)s, %(person)s, %(profile)s, %(worker)s,
+            %(worker_name)s, %(at)s, 'reserved', %(usd)s::numeric, 0, 0, 0, 0, false, %(price)s::jsonb,
+            %(price_version)s, %(accounts)s::bigint[]
+        WHERE NOT EXISTS (SELECT FROM refusing)
+        ON CONFLICT (ref) DO UPDATE SET
+            state = 'reserved', at = excluded.at, reserved_usd = excluded.reserved_usd, accounts = excluded.accounts,
+            price = excluded.price, price_version = excluded.price_version
+        WHERE kept.state = 'released'
+        RETURNING id
+    ), taken AS (
+        UPDATE spend_account SET reserved_usd = reserved_usd + %(usd)s::numeric
+        WHERE id = ANY(%(accounts)s::bigint[]) AND EXISTS (SELECT FROM line)
+    )
+    SELECT there.accounts, refusing.*
+    FROM (SELECT count(*) AS accounts FROM held) AS there LEFT JOIN refusing ON true
+"""
+
+SETTLE = """
+    WITH held AS MATERIALIZED (
+        SELECT id FROM spend_account
+        WHERE id = ANY(coalesce((SELECT accounts FROM spend_line WHERE ref = %(ref)s), %(accounts)s::bigint[]))
+        ORDER BY id
+        FOR NO KEY UPDATE
+    ), was AS MATERIALIZED (
+        SELECT * FROM spend_line WHERE ref = %(ref)s AND (SELECT count(*) FROM held) >= 0 FOR NO KEY UPDATE
+    ), settled AS (
+        UPDATE spend_line AS line SET
+            state = 'settled', settled_at = %(at)s, cost_usd = %(cost)s::numeric, estimated = %(estimated)s,
+            input_tokens = %(input)s, cached_tokens = %(cached)s, output_tokens = %(output)s,
+            reasoning_tokens = %(reasoning)s
+        FROM was
+        WHERE line.id = was.id AND (
+            was.state, was.cost_usd, was.estimated,
+            was.input_tokens, was.cached_tokens, was.output_tokens, was.reasoning_tokens
+        ) IS DISTINCT FROM (
+            'settled', %(cost)s::numeric, %(estimated)s::bool, %(input)s, %(cached)s, %(output)s, %(reasoning)s
+        )
+        RETURNING
+            line.accounts,
+            CASE was.state WHEN 'reserved' THEN was.reserved_usd ELSE 0 END AS freed,
+            coalesce(%(cost)s::numeric, 0) - coalesce(was.cost_usd, 0) AS added
+    ), made AS (
+        INSERT INTO spend_line (
+            ref, run, project_id, project, person_id, person, profile, worker, worker_name, at, settled_at, state,
+            reserved_usd, cost_usd, input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated,
+            price, price_version, accounts
+        )
+        SELECT
+            %(ref)s, %(run)s, %(project_id)s, %(project)s, %(person_id)s, %(person)s, %(profile)s, %(worker)s,
+            %(worker_name)s, %(at)s, %(at)s, 'settled',
+            0, %(cost)s::numeric, %(input)s, %(cached)s, %(output)s, %(reasoning)s, %(estimated)s,
+            %(price)s::jsonb, %(price_version)s, %(accounts)s::bigint[]
+        WHERE %(run)s::text IS NOT NULL AND NOT EXISTS (SELECT FROM was)
+        ON CONFLICT (ref) DO NOTHING
+        RETURNING accounts, 0::numeric AS freed, coalesce(cost_usd, 0) AS added
+    ), changed AS (
+        SELECT * FROM settled UNION ALL SELECT * FROM made
+    ), booked AS (
+        UPDATE spend_account AS account SET
+            reserved_usd = reserved_usd - changed.freed, spent_usd = spent_usd + changed.added
+        FROM changed
+        WHERE account.id = ANY(changed.accounts)
+    )
+    SELECT count(*) FROM changed
+"""
+
+RELEASE = """
+    WITH held AS MATERIALIZED (
+        SELECT id FROM spend_account
+        WHERE id IN (SELECT unnest(accounts) FROM spend_line WHERE {which} AND state = 'reserved')
+        ORDER BY id
+        FOR NO KEY UPDATE
+    ), was AS MATERIALIZED (
+        SELECT id FROM spend_line WHERE {which} AND (SELECT count(*) FROM held) >= 0 ORDER BY id FOR NO KEY UPDATE
+    ), released AS (
+        UPDATE spend_line SET state = 'released'
+        WHERE id IN (SELECT id FROM was) AND state = 'reserved'
+        RETURNING accounts, reserved_usd
+    ), freed AS (
+        SELECT account, sum(reserved_usd) AS usd FROM released, unnest(accounts) AS account GROUP BY account
+    ), booked AS (
+        UPDATE spend_account SET reserved_usd = reserved_usd - freed.usd FROM freed WHERE id = freed.account
+    )
+    SELECT count(*) FROM released
+"""
+
+
+class AccountGone(Exception):
+    """An account of the call is in no table: the call would be charged to nobody, so it is not made."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Whose call it is and by which prices: what its line says beside the sums."""
+
+    run: str
+    project_id: int
+    project: str
+    person_id: int
+    person: str
+    profile: str
+    worker: str
+    worker_name: str
+    price: Mapping[str, Any]  # as a frozen worker has it, and "from" where it is known
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The limit that a call could cross, and by how much: the one of which the least is left."""
+
+    account: int
+    key: str
+    label: str
+    limit_usd: Decimal
+    spent_usd: Decimal
+    reserved_usd: Decimal
+    needed_usd: Decimal
+
+    @property
+    def may_pass(self) -> bool:
+        """Only calls under way stand in the way, which may cost less than is set aside for them."""
+        return self.spent_usd + self.needed_usd <= self.limit_usd
+
+
+def hold(*, accounts: Collection[int] = (), refs: Collection[str] = ()) -> Statement[None]:
+    """Locks all accounts that several statements of one transaction will need, named or by the lines' refs."""
+    return Statement(HOLD, {"accounts": sorted(accounts), "refs": sorted(refs)}, lambda cursor: None)
+
+
+def reserve(
+    *, ref: str, accounts: Sequence[int], usd: Decimal, about: About, at: datetime
+) -> Statement[Refusal | None]:
+    """Sets `usd` aside in all of `accounts`, or in none: then the answer is the limit that would be crossed.
+
+    What is free crosses none, not even one that is crossed already. The statement's `read` raises AccountGone where one
+    of the accounts does not exist.
+    """
+    needed = usd.quantize(CENT, ROUND_CEILING)
+    wanted = sorted(set(accounts))
+
+    def read(cursor: CursorWrapper) -> Refusal | None:
+        there, pk, key, label, limit, spent, aside = cursor.fetchone()
+        if there != len(wanted):
+            raise AccountGone(f"of the accounts {wanted} only {there} exist")
+        return None if pk is None else Refusal(pk, key, label, limit, spent, aside, needed)
+
+    return Statement(RESERVE, {**_line(ref, about), "accounts": wanted, "usd": needed, "at": at}, read)
+
+
+def settle(
+    *,
+    ref: str,
+    usage: Usage,
+    cost_usd: Decimal | None,
+    at: datetime,
+    accounts: Sequence[int] = (),
+    about: About | None = None,
+) -> Statement[bool]:
+    """Books what the call cost, however much was set aside, and gives that back; False where that was done before.
+
+    Other numbers for a settled line are booked by their difference. A cost of None is unknown: it is kept as that, and
+    nothing is booked. Where nothing was set aside for `ref`, the line is made of `accounts` and `about`, if given. Of
+    two who make the line at once the first one's numbers stay: callers hold their run's row.
+    """
+    given = {
+        **_line(ref, about),
+        "accounts": sorted(set(accounts)),
+        "cost": None if cost_usd is None else cost_usd.quantize(CENT, ROUND_HALF_UP),
+        "input": usage.input_tokens,
+        "cached": usage.cached_tokens,
+        "output": usage.output_tokens,
+        "reasoning": usage.reasoning_tokens,
+        "estimated": usage.estimated,
+        "at": at,
+    }
+    return Statement(SETTLE, given, lambda cursor: bool(cursor.fetchone()[0]))
+
+
+def release(*, ref: str) -> Statement[bool]:
+    """Gives back what was set aside for a call that was not made; False where nothing is."""
+    return Statement(RELEASE.format(which="ref = %(ref)s"), {"ref": ref}, lambda cursor: bool(cursor.fetchone()[0]))
+
+
+def release_run(*, run: str) -> Statement[int]:
+    """Gives back all that is still set aside for calls of a run that has ended, and says for how many."""
+    return Statement(RELEASE.format(which="run = %(run)s"), {"run": run}, lambda cursor: int(cursor.fetchone()[0]))
+
+
+def _line(ref: str, about: About | None) -> dict[str, Any]:
+    return {
+        "ref": ref,
+        "run": about and about.run,
+        "project_id": about and about.project_id,
+        "project": about and about.project,
+        "person_id": about and about.person_id,
+        "person": about and about.person,
+        "profile": about and about.profile,
+        "worker": about and about.worker,
+        "worker_name": about and about.worker_name,
+        "price": json.dumps(dict(about.price) if about else {}),
+        "price_version": about.price.get("version", 0) if about else 0,
+    }
