@@ -7,8 +7,11 @@ directory therefore finds the same services; a variable in the environment alway
 import json
 import os
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -37,6 +40,20 @@ def secret(name: str) -> str | None:
         return Path(path).read_text().strip()
     kept = data_dir() / "secrets" / name
     return kept.read_text().strip() if kept.is_file() else None
+
+
+def networks(text: str) -> list[str]:
+    """The networks of a list such as `10.0.0.0/8, fd00::/8`.
+
+    :raises ImproperlyConfigured: one of them is no network.
+    """
+    listed = [each.strip() for each in text.split(",") if each.strip()]
+    for each in listed:
+        try:
+            ip_network(each)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"STUDIO_ENDPOINT_NETWORKS: {error}; see docs/settings.md") from None
+    return listed
 
 
 def address(variable: str, key: str) -> str | None:

@@ -13,7 +13,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from studio.env import BASE_DIR, address, data_dir, secret
+from studio.env import BASE_DIR, address, data_dir, networks, secret, services
+from studio.panel import PANEL
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Run] and its kin are subscripted where types are checked
 
@@ -160,6 +161,9 @@ TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
 SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
 
 # --- the conductor that `serve_conductor` serves -------------------------------------------------------------------
+# --- endpoints: public addresses, and those of these networks --------------------------------------------------------
+ENDPOINT_NETWORKS = networks(env.str("STUDIO_ENDPOINT_NETWORKS", services().get("endpoint_networks", "")))
+
 CONDUCTOR_MODEL = env.str("CONDUCTOR_MODEL", "Qwen/Qwen2.5-7B-Instruct")
 CONDUCTOR_ADAPTERS: list[str] = env.list("CONDUCTOR_ADAPTERS", [])  # name=folder
 CONDUCTOR_NAME = env.str("CONDUCTOR_NAME", "")

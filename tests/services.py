@@ -54,6 +54,7 @@ os.environ.update(
         "SECRET_KEY": _SECRETS["secret_key"],
         "VAULT_KEY": _SECRETS["vault_key"],
         "SIGNING_KEY": _SECRETS["signing_key"],
+        "STUDIO_ENDPOINT_NETWORKS": "127.0.0.0/8,::1/128",
         "STUDIO_PLAIN_STATIC": "1",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from apps.workers import embedding, wire
+from apps.workers import addresses, embedding, wire
 from apps.workers.calls import CallFailed, Completion, Endpoint, FailureKind, Reply, Timeouts, clean, refusal, tidy
 from apps.workers.embedding import Batch, Embeddings
 
@@ -98,7 +98,13 @@ class Gateway:
             self._litellm = None
 
     async def _ready_for(self, endpoint: Endpoint) -> None:
-        if endpoint.transport == "litellm" and self._litellm is None:
+        if endpoint.transport != "litellm":
+            return
+        try:  # litellm connects by itself; over wire the connection is judged
+            await addresses.check(endpoint.base_url)
+        except addresses.AddressRefused as refused:
+            raise CallFailed("bad_request", addresses.refusal_in(refused), retryable=False) from None
+        if self._litellm is None:
             self._litellm = await asyncio.to_thread(import_litellm)
 
     def _open(self) -> aiohttp.ClientSession:

@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from apps.workers import addresses
 from apps.workers.calls import CallFailed, Endpoint, Reply, clean, refusal, tidy
 
 # uvicorn, and with it vLLM, hangs up on an idle connection after five seconds: never write into one about to close.
@@ -28,8 +29,9 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 def open_session() -> aiohttp.ClientSession:
     """The session that all calls of a gateway share, on the running loop. Cookies of one endpoint reach no other."""
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+    connector = addresses.open_connector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
+    cookies = aiohttp.DummyCookieJar()
+    return aiohttp.ClientSession(connector=connector, cookie_jar=cookies, trace_configs=addresses.proxied_requests())
 
 
 async def stream(session: aiohttp.ClientSession, reply: Reply, params: Mapping[str, Any]) -> None:
@@ -81,6 +83,8 @@ async def models_of(session: aiohttp.ClientSession, endpoint: Endpoint, *, withi
     except TimeoutError:
         raise CallFailed("timeout", f"no answer within {within_s:g} s", retryable=True) from None
     except aiohttp.ClientError as error:
+        if why := addresses.refusal_in(error):
+            raise CallFailed("bad_request", why, retryable=False) from None
         raise CallFailed("refused", tidy(f"cannot connect: {error}", endpoint.api_key), retryable=True) from None
     except (ValueError, KeyError, TypeError):
         raise CallFailed(
@@ -284,6 +288,8 @@ def failure_of(error: aiohttp.ClientError, reply: Reply) -> CallFailed:
     """Sort what went wrong beneath HTTP."""
     message = tidy(str(error) or type(error).__name__, reply.endpoint.api_key)
     match error:
+        case _ if why := addresses.refusal_in(error):
+            return CallFailed("bad_request", why, retryable=False)
         case aiohttp.ConnectionTimeoutError():
             limit = reply.endpoint.timeouts.connect_s
             return CallFailed("timeout", f"no connection within {limit:g} s", retryable=True)

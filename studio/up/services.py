@@ -42,6 +42,8 @@ class Services:
             "database_owner_url": self.postgres.url(OWNER) if self.postgres else owner,
             "redis_url": self.redis.url if self.redis else os.environ["REDIS_URL"],
             "simulator_url": f"http://{ports.LOOPBACK}:{self.simulator_port}/v1" if self.simulator_port else None,
+            # The simulator is here, and so is Ollama where somebody has it; other networks are for an admin to allow.
+            "endpoint_networks": os.environ.get("STUDIO_ENDPOINT_NETWORKS", "127.0.0.0/8,::1/128"),
             "ports": {
                 "web": self.web_port,
                 "postgres": self.postgres.port if self.postgres else None,
