@@ -9,7 +9,7 @@ from typing import Any
 import dj_database_url
 import django_stubs_ext
 import structlog
-from csp.constants import NONE, SELF
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
@@ -38,6 +38,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("STUDIO_ORIGINS", [PUBLIC_URL])
 # --- what it is made of --------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "apps.accounts",  # before Django's own, whose commands it completes with events
+    "unfold",  # before Django's admin, whose site and templates it takes the place of
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -66,7 +67,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "apps.web.tracing.RequestId",
-    "csp.middleware.CSPMiddleware",
+    "apps.web.policy.ContentPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "apps.web.bodies.Utf8Forms",
@@ -160,10 +161,10 @@ DRIVER_THREADS = env.int("STUDIO_DRIVER_THREADS", 64)  # runs one driver process
 TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
 SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
 
-# --- the conductor that `serve_conductor` serves -------------------------------------------------------------------
 # --- endpoints: public addresses, and those of these networks --------------------------------------------------------
 ENDPOINT_NETWORKS = networks(env.str("STUDIO_ENDPOINT_NETWORKS", services().get("endpoint_networks", "")))
 
+# --- the conductor that `serve_conductor` serves -------------------------------------------------------------------
 CONDUCTOR_MODEL = env.str("CONDUCTOR_MODEL", "Qwen/Qwen2.5-7B-Instruct")
 CONDUCTOR_ADAPTERS: list[str] = env.list("CONDUCTOR_ADAPTERS", [])  # name=folder
 CONDUCTOR_NAME = env.str("CONDUCTOR_NAME", "")
@@ -194,6 +195,7 @@ LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
+UNFOLD = PANEL
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024  # a workflow with long instructions fits; nothing sensible is larger
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an edit form of 150 steps with their access boxes
 
@@ -209,7 +211,6 @@ CSRF_COOKIE_NAME = "studio_csrf"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
-    "EXCLUDE_URL_PREFIXES": ["/admin/"],
     "DIRECTIVES": {
         "default-src": [NONE],
         "script-src": [SELF],
@@ -221,6 +222,11 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     },
+}
+# Under /admin/ alone: unfold's Alpine evaluates what stands in attributes, and sets styles.
+ADMIN_CONTENT_SECURITY_POLICY = CONTENT_SECURITY_POLICY["DIRECTIVES"] | {
+    "script-src": [SELF, UNSAFE_EVAL],
+    "style-src": [SELF, UNSAFE_INLINE],
 }
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -1,6 +1,6 @@
 """People and projects in Django's admin. Every change there is an event in the trail of the accounts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -10,20 +10,19 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from apps.accounts.looks import AdminPasswordChangeForm, AdminUserCreationForm, TabularInline, UserChangeForm
 from apps.accounts.models import Membership, Project, User
 from apps.accounts.services import TRAIL, note_password_change
 from apps.accounts.trailed import Trailed
 from apps.audit.log import JSON
 
-if TYPE_CHECKING:  # generic to the type checker, plain classes when they run
-    MembershipInline = admin.TabularInline[Membership, Any]
+if TYPE_CHECKING:  # generic to the type checker, a plain class when it runs
     UserAdmin = auth_admin.UserAdmin[User]
 else:
-    MembershipInline = admin.TabularInline
     UserAdmin = auth_admin.UserAdmin
 
 
-class Memberships(MembershipInline):
+class Memberships(TabularInline):
     model = Membership
     extra = 0
 
@@ -31,10 +30,40 @@ class Memberships(MembershipInline):
 @admin.register(User)
 class PersonAdmin(Trailed, UserAdmin):
     trail, noun, made = TRAIL, "person", "created"
+    form = UserChangeForm
+    add_form = AdminUserCreationForm
+    change_password_form = AdminPasswordChangeForm
     secret = {"password": "password"}
     untold = {"last_login"}
-    fieldsets = (*(UserAdmin.fieldsets or ()), (None, {"fields": ("home_project",)}))
+    list_display = ("username", "name", "email", "is_staff", "is_active", "last_login")
+    list_filter = ("is_active", "is_staff", "memberships__project")
+    fieldsets = (
+        (None, {"fields": ("username", "password", "home_project")}),
+        ("Who it is", {"fields": (("first_name", "last_name"), "email")}),
+        (
+            "What they may do here",
+            {
+                "fields": (("is_active", "is_staff", "is_superuser"), "groups", "user_permissions"),
+                "description": "What somebody sees of the studio follows from the memberships below.",
+            },
+        ),
+        ("When", {"fields": (("last_login", "date_joined"),), "classes": ("collapse",)}),
+    )
+    add_fieldsets = UserAdmin.add_fieldsets  # which unfold's empty ones would hide
+    readonly_fields = ("last_login",)
+    words = {
+        "accounts.membership": "{n} will end",
+        "accounts.apikey": "{n} will stop working at once, and programs that use them with it",
+        "accounts.signinlink": "{n} will no longer work",
+        "runs.run": "{n} are theirs, and runs are kept",
+    }
+    stays = "What they did stays in the trails, under their name."
+    instead = "Take “Active” away: they can no longer sign in, and everything they made stays theirs."
     inlines = (Memberships,)
+
+    @admin.display(description="name")
+    def name(self, person: User) -> str:
+        return person.get_full_name() or "–"
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Django's page, which saves a password by itself: looked at from outside to tell of it."""

@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.actions import delete_selected as delete_selected_of_django
 from django.contrib.admin.utils import NestedObjects
 from django.db import DEFAULT_DB_ALIAS, models, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from apps.accounts.changes import Values, as_text, changed
+from apps.accounts.consequences import Consequence, Deletion, spoken, weigh
+from apps.accounts.looks import ModelAdmin
 from apps.accounts.models import User
 from apps.audit import log
 from apps.audit.log import JSON, Entry
@@ -29,14 +33,21 @@ class Standing:
     values: Values = field(repr=False)
 
 
-class Trailed(admin.ModelAdmin[Any]):
+class Trailed(ModelAdmin):
     """The admin of a model whose rows have a trail."""
+
+    actions = ("delete_selected",)
 
     trail: str
     noun: str
     made = "added"
     secret: Mapping[str, str] = {}  # fields that are named when they change, under these words, and never shown
     untold: Collection[str] = ()  # fields that no person changes
+    words: Mapping[
+        str, str
+    ] = {}  # by model, what is said of rows that go along with one of these, or forbid that it goes
+    stays = ""  # what a deletion does not touch
+    instead = ""  # what can be done instead of it
 
     # --- a row, as an event tells of it -----------------------------------------------------------------------------
 
@@ -118,6 +129,28 @@ class Trailed(admin.ModelAdmin[Any]):
             falling = self._falling(list(queryset))
             super().delete_queryset(request, queryset)
             self._tell_of_fallen(request, falling)
+
+    # --- before anything goes: what depends on it -------------------------------------------------------------------
+
+    def also(self, rows: Sequence[Any]) -> list[Consequence]:
+        """What comes of deleting `rows` that no foreign key tells."""
+        return []
+
+    def deletion(self, rows: Sequence[Any]) -> Deletion:
+        """All that whoever deletes `rows` should know."""
+        forbids, along = weigh(rows, words=self.words)
+        stays = [Consequence(self.stays)] if self.stays else []
+        return Deletion(spoken(rows), forbids, [*self.also(rows), *along, *stays], self.instead)
+
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        return super().render_delete_form(request, context | {"deletion": self.deletion([context["object"]])})
+
+    @admin.action(permissions=["delete"], description="Delete what is selected")
+    def delete_selected(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse | None:
+        response = delete_selected_of_django(self, request, queryset)
+        if isinstance(response, TemplateResponse) and response.context_data is not None:
+            response.context_data["deletion"] = self.deletion(list(queryset))
+        return response
 
     def _falling(self, rows: Sequence[Any]) -> list[tuple["Trailed", Standing]]:
         """What goes when `rows` are deleted, with those that go along."""

@@ -1,4 +1,4 @@
-"""Where a model may be asked: never where clouds keep their secrets, and in private networks only where an admin said so.
+"""Where a model may be asked: never where clouds keep secrets, and in private networks only where an admin said so.
 
 An address that a form takes is looked up and judged there, to say at once what is wrong. That alone would not hold: a
 name can answer differently later. So the very address that a connection is made to is judged again, at the connection.
