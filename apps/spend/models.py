@@ -60,7 +60,7 @@ class Account(models.Model):
     key = models.CharField(max_length=80, unique=True)  # "run:k3x9w2ab", "budget:3:2026-11-21"
     label = models.CharField(max_length=100)
     # The key says which budget it was when that is gone.
-    budget = models.ForeignKey(Budget, models.SET_NULL, null=True, related_name="accounts")
+    budget = models.ForeignKey(Budget, models.SET_NULL, null=True, related_name="accounts", db_index=False)
     limit_usd = models.DecimalField(max_digits=16, decimal_places=4, null=True)  # null: none
     spent_usd = models.DecimalField(max_digits=20, decimal_places=8, default=0)
     reserved_usd = models.DecimalField(max_digits=20, decimal_places=8, default=0)
@@ -73,6 +73,8 @@ class Account(models.Model):
                 name="account_not_negative", condition=Q(limit_usd__gte=0, spent_usd__gte=0, reserved_usd__gte=0)
             ),
         ]
+        # `budgets`: the latest account of each; also what a budget's deletion looks for.
+        indexes = [models.Index(fields=["budget", "id"], name="account_of_budget")]
 
     def __str__(self) -> str:
         return self.key

@@ -36,7 +36,7 @@ _loading = Lock()
 
 
 def count(text: str) -> int:
-    """The tokens of `text`; of a very long one, about. Up to 40 ms of CPU: to be called in a thread, never on a loop."""
+    """The tokens of `text`; of a very long one, about. Up to 40 ms of CPU: for a thread, not for an event loop."""
     if len(text) <= MOST_CHARS:
         return _count(text)
     size, stride = MOST_CHARS // PIECES, (len(text) - MOST_CHARS // PIECES) / (PIECES - 1)

@@ -109,6 +109,7 @@ class Migration(migrations.Migration):
                 (
                     "budget",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="accounts",
@@ -195,6 +196,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="budget",
             constraint=models.CheckConstraint(condition=models.Q(("limit_usd__gte", 0)), name="budget_not_negative"),
+        ),
+        migrations.AddIndex(
+            model_name="account",
+            index=models.Index(fields=["budget", "id"], name="account_of_budget"),
         ),
         migrations.AddConstraint(
             model_name="account",
