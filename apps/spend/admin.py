@@ -20,5 +20,5 @@ class BudgetAdmin(Trailed):
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if change and {"limit_usd", "name"} & set(form.changed_data):
-            take_over(obj, now=timezone.now())
+        if change:
+            take_over(obj, now=timezone.now(), fields=form.changed_data)

@@ -1,5 +1,6 @@
 """Which accounts a call is charged to, and raising their limits."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,8 @@ from apps.core.errors import Conflict, Invalid
 from apps.spend.models import Account, Budget
 
 TRAIL = "spend"
+STEP_USD = Decimal("0.0001")  # as finely as a limit is kept
+MOST_USD = Decimal(10**12)
 
 # The budgets are read anew for each call: what an admin has just set holds for the next one, in every driver.
 ACCOUNTS_FOR = """
@@ -121,13 +124,17 @@ def raise_budget(*, budget: Budget, to: Decimal, by: Actor, reason: str, now: da
     return budget
 
 
-def take_over(budget: Budget, *, now: datetime) -> None:
-    """Have the accounts of the present period follow their budget, in the transaction that changes it."""
+def take_over(budget: Budget, *, now: datetime, fields: Collection[str] = ("limit_usd",)) -> None:
+    """Have the accounts of the present period follow their budget, in the transaction that changed its `fields`."""
+    follow: dict[str, Any] = {"limit_usd": ("limit_usd", budget.limit_usd), "name": ("label", budget.name)}
+    changes = dict(follow[name] for name in fields if name in follow)
+    if not changes:
+        return
     accounts = budget.accounts.order_by("pk")
     if budget.period != Budget.Period.RUN:
         accounts = accounts.filter(key=key_of(budget, at=now))
     present = [pk for (pk,) in accounts.select_for_update().values_list("pk")]  # locked in the order of all others
-    Account.objects.filter(pk__in=present).update(limit_usd=budget.limit_usd, label=budget.name)
+    Account.objects.filter(pk__in=present).update(**changes)
 
 
 def key_of(budget: Budget, *, at: datetime) -> str:
@@ -138,7 +145,7 @@ def key_of(budget: Budget, *, at: datetime) -> str:
 
 
 def _raised(limit: Decimal, to: Decimal) -> Decimal:
-    if not to.is_finite() or to <= limit:
+    if not to.is_finite() or to >= MOST_USD or (to := to.quantize(STEP_USD)) <= limit:
         raise NotRaised(f"Give a limit above the present one of {limit.normalize():f} USD.", field="to")
     return to
 
