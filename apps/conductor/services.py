@@ -7,13 +7,17 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from apps.accounts.models import User
 from apps.audit import log
 from apps.audit.log import Actor, Entry
 from apps.conductor.models import Learnt
-from apps.core.errors import Unavailable
+from apps.core.errors import Invalid, Unavailable
+from apps.workers.models import Worker
 
 TRAIL = "pool"
+NO_EMBEDDER = "none"
 
 
 class LearntMissing(Unavailable):
@@ -57,3 +61,41 @@ def learnt_body(frozen: Mapping[str, Any]) -> dict[str, Any]:
         raise LearntMissing("What this planner had learnt was deleted. Train it again, or choose another profile.")
     body: dict[str, Any] = learnt.body
     return body
+
+
+def embedder_of(
+    planner: str, *, learnt: Mapping[str, Any] | None, options: Mapping[str, Any], by: User
+) -> dict[str, Any] | None:
+    """The worker whose vectors `planner` goes by, as it is now; None where it goes by none, or the worker is gone.
+
+    A router goes by the one it was trained on. Smoothie goes by the one its option `embedder` names, else by the only
+    one that `by` may use.
+
+    :raises Invalid: the option names none.
+    """
+    offered = Worker.objects.visible_to(by).enabled().filter(embeds=True)
+    if planner == "smoothie":
+        worker = _chosen_embedder(offered, options.get("embedder"))
+    elif learnt is not None:
+        slug = Learnt.objects.filter(pk=learnt["id"]).values_list("body__embedder", flat=True).first()
+        worker = offered.filter(slug=slug).first() if slug else None
+    else:
+        worker = None
+    return None if worker is None else worker.freeze()
+
+
+def only_one(offered: QuerySet[Worker]) -> Worker | None:
+    """The only one of `offered`; None where there are more, or none."""
+    found = list(offered[:2])
+    return found[0] if len(found) == 1 else None
+
+
+def _chosen_embedder(offered: QuerySet[Worker], wanted: object) -> Worker | None:
+    if wanted is None:
+        return only_one(offered)
+    if wanted == NO_EMBEDDER:
+        return None
+    worker = offered.filter(slug=wanted).first() if isinstance(wanted, str) else None
+    if worker is None:
+        raise Invalid(f"“{str(wanted)[:63]}” is no enabled embedding worker.", field="options")
+    return worker

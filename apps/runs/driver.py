@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -23,15 +24,16 @@ from apps.core.errors import StudioError
 from apps.runs import claim as claims
 from apps.runs import process as processes
 from apps.runs.desk import Desk, Page, RunStopped, RunTaken
+from apps.runs.embedding import Embedding
 from apps.runs.engine import StepFailed, execute
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.nesting import is_nested, reply_of
-from apps.runs.patience import is_worth_retrying, wait_for_call
-from apps.runs.planning import PlanFailed, Planning
+from apps.runs.planning import PlanFailed, Planning, part_of
 from apps.runs.process import Process
 from apps.runs.reuse import Recorded, digest_of, recorded, render
 from apps.runs.scribe import Scribe
 from apps.workers.calls import CallFailed, Completion, Endpoint
+from apps.workers.patience import is_worth_retrying, wait_for_call
 from apps.workers.services import open_endpoint
 from apps.workflows import workflow as workflows
 from apps.workflows.sinks import Answer, take_answer
@@ -43,6 +45,9 @@ T = TypeVar("T")
 
 # A database that restarts is back within seconds; a run waits that long for it before the driver gives the run up.
 DATABASE_PATIENCE_S = 30
+
+TFIDF = "TF-IDF"
+COMPARED_BY_WORDS = "So the answers were compared by their words."
 
 
 def drive(run_id: int, process: Process | None = None) -> None:
@@ -291,8 +296,28 @@ class Drive:
         if not (isinstance(workflow.sink, Select) and workflow.sink.weights is None):
             return take_answer(workflow, results)
         said = {key: results[key] for key in workflow.sink.over if results.get(key, "").strip()}
-        vectors = await asyncio.to_thread(tfidf_vectors, said)
-        return take_answer(workflow, results, vectors=vectors)
+        vectors, by = await self._vectors(said)
+        answer = take_answer(workflow, results, vectors=vectors)
+        return answer and replace(answer, detail={**answer.detail, "vectors": by})
+
+    async def _vectors(self, said: Mapping[str, str]) -> tuple[Mapping[str, Sequence[float]], str]:
+        """The answers as vectors, and whose: the run's embedding worker's, or TF-IDF where it has none or that fails.
+
+        An answer that was paid for is never lost because nobody can compare it in the better of two ways.
+        """
+        setup = self.run.setup
+        embedder = part_of(setup, self.run.planned_by or setup["planner"]).get("embedder")
+        if embedder is None or not said:
+            return await asyncio.to_thread(tfidf_vectors, said), TFIDF
+        embedding = Embedding(self.run, self.process, self.write, self._do)
+        try:
+            found = await embedding.vectors(list(said.values()), frozen=embedder, what="answers")
+        except (CallFailed, StudioError) as failure:
+            why = failure.message.rstrip(".")
+            notice = f"The embedding worker “{embedder['slug']}” could not be asked: {why}. {COMPARED_BY_WORDS}"
+            await self.write(partial(self.desk.give_notice, notice=notice))
+            return await asyncio.to_thread(tfidf_vectors, said), TFIDF
+        return dict(zip(said, found, strict=True)), embedder["slug"]
 
     async def _call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
         """The result of one step: taken from the lineage where the very same request was answered, else asked for."""

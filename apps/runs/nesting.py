@@ -43,6 +43,7 @@ def nested_setup(setup: Mapping[str, Any], frozen: Mapping[str, Any]) -> dict[st
         "rounds": 1,
         "review": False,
         "learnt": None,
+        "embedder": None,
     }
 
 

@@ -16,19 +16,23 @@ from apps.conductor.planners import Brief
 from apps.conductor.prompt import PoolEntry
 from apps.conductor.proposal import Extending, Progress
 from apps.conductor.proposal import Proposal as Proposed
-from apps.conductor.services import latest_learnt, learnt_body
+from apps.conductor.services import learnt_body
 from apps.core.errors import StudioError
 from apps.runs.desk import Desk, Page
+from apps.runs.embedding import Embedding
 from apps.runs.models import Proposal, Run
-from apps.runs.patience import is_worth_retrying, wait_for_call
 from apps.runs.process import Process
 from apps.workers.calls import CallFailed, Completion
+from apps.workers.embedding import Vector
+from apps.workers.patience import is_worth_retrying, wait_for_call
 from apps.workers.services import open_endpoint
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
 logger = structlog.get_logger(__name__)
+
+RETRAIN = "Bring it back, or train the planner again: python manage.py train_planner."
 
 Write = Callable[[Callable[[Page], Any]], Awaitable[Any]]
 Do = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -61,6 +65,7 @@ class Planning:
         self.process = process
         self.write = write
         self.do = do
+        self.embedding = Embedding(run, process, write, do)
         self.conductor: Mapping[str, Any] | None = None
         self.pool: list[PoolEntry] = []
         self.round = 1
@@ -73,13 +78,13 @@ class Planning:
         """Ask the run's planner, or the one that stands in for it. :raises PlanFailed: no workflow came of it."""
         setup = self.run.setup
         try:
-            return await self._plan(setup["planner"], setup["conductor"])
+            return await self._plan(setup)
         except PlanFailed as failure:
             instead = setup.get("fallback")
             if instead is None:
                 raise
             await self.write(partial(self.desk.fall_back, planner=instead["planner"], why=failure.message))
-            return await self._plan(instead["planner"], instead["conductor"])
+            return await self._plan(instead)
 
     async def extend(self, workflow: Workflow, results: Mapping[str, str], answer: str) -> Planned | None:
         """Show the planner what came of its workflow; None where it leaves it at that.
@@ -92,36 +97,32 @@ class Planning:
             return None
         calls = await self.do(lambda: list(self.run.proposals.values_list("status", flat=True)))
         self.round = 1 + calls.count(Proposal.Status.VALID)
-        brief = await self._brief(name, self._conductor_of(name))
+        part = part_of(self.run.setup, name)
         progress = Progress(workflow, results, answer, asked=len(calls))
-        with _said_plainly(self.conductor):
+        with _said_plainly(part["conductor"]):
+            brief = await self._brief(part)
             proposal = await planner.extend(brief, progress, ask=self.ask, watch=self)
         if proposal is None or proposal.verdict == "kept":
             return None
         return self._checked(proposal, name)
 
-    async def _plan(self, name: str, conductor: Mapping[str, Any] | None) -> Planned:
-        brief = await self._brief(name, conductor)
+    async def _plan(self, part: Mapping[str, Any]) -> Planned:
+        name, conductor = part["planner"], part["conductor"]
         with _said_plainly(conductor):
+            brief = await self._brief(part)
             proposal = await planners.planner(name).plan(brief, ask=self.ask, watch=self)
         return self._checked(proposal, name)
 
-    def _conductor_of(self, name: str) -> Mapping[str, Any] | None:
-        """Whom the planner called `name` asks: the run's conductor, or that of the planner which stood in."""
-        setup = self.run.setup
-        conductor: Mapping[str, Any] | None = setup["conductor"]
-        if name != setup["planner"] and setup.get("fallback"):
-            conductor = setup["fallback"]["conductor"]
-        return conductor
-
-    async def _brief(self, name: str, conductor: Mapping[str, Any] | None) -> Brief:
-        setup = self.run.setup
+    async def _brief(self, part: Mapping[str, Any]) -> Brief:
+        """`part` is the run's setup, or what it says of whoever stands in: conductor, what was learnt, embedder."""
+        setup, conductor = self.run.setup, part["conductor"]
         self.conductor = conductor
         # Only a model can tell which steps are worth a workflow of their own: for all others the pool is the workers.
         offered = [worker for worker in setup["pool"] if conductor is not None or not worker.get("conducts")]
         self.pool = [
             PoolEntry(w["slug"], w["name"], w["strengths"], is_conductor=bool(w.get("conducts"))) for w in offered
         ]
+        learnt = await self._learnt(part)
         return Brief(
             task=self.run.task,
             pool=tuple(self.pool),
@@ -129,16 +130,38 @@ class Planning:
             seed=self._seed(conductor),
             options=dict(conductor or {}) | setup.get("options", {}),
             rounds=setup.get("rounds", 1),
-            learnt=await self._learnt(name),
+            learnt=learnt,
+            embedding=await self._vector(learnt or {}, part.get("embedder")),
         )
 
-    async def _learnt(self, planner: str) -> dict[str, Any] | None:
-        """What `planner` had learnt when the run was submitted; a planner that stands in, what it has learnt now."""
-        if not planners.PLANNERS[planner].learns:
+    async def _learnt(self, part: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the planner had learnt when the run was submitted."""
+        if not planners.PLANNERS[part["planner"]].learns or part.get("learnt") is None:
             return None
-        is_own = planner == self.run.setup["planner"]
-        frozen = self.run.setup.get("learnt") if is_own else await self.do(partial(latest_learnt, planner))
-        return None if frozen is None else await self.do(partial(learnt_body, frozen))
+        body: dict[str, Any] = await self.do(partial(learnt_body, part["learnt"]))
+        return body
+
+    async def _vector(self, learnt: Mapping[str, Any], frozen: Mapping[str, Any] | None) -> Vector | None:
+        """The task's vector by the worker that was learnt with; None where that was learnt without any.
+
+        :raises PlanFailed: the worker is gone, is another model by now, or gave no vector.
+        """
+        slug = learnt.get("embedder")
+        if slug is None:
+            return None
+        if frozen is None or frozen["slug"] != slug:
+            message = f"What the planner learnt needs the embedding worker “{slug}”, which was not there. {RETRAIN}"
+            raise PlanFailed(message, code="unavailable")
+        if frozen["identity"]["model"] != learnt["embedder_model"]:
+            message = f"The planner learnt when “{slug}” was another model ({learnt['embedder_model']}). {RETRAIN}"
+            raise PlanFailed(message, code="unavailable")
+        try:
+            [vector] = await self.embedding.vectors([self.run.task], frozen=frozen, what="task")
+        except (CallFailed, StudioError) as failure:
+            code = failure.kind if isinstance(failure, CallFailed) else "unavailable"
+            message = f"The embedding worker “{slug}” could not be asked: {failure.message.rstrip('.')}. {RETRAIN}"
+            raise PlanFailed(message, code=code) from failure
+        return vector
 
     def _seed(self, conductor: Mapping[str, Any] | None) -> int:
         """The conductor's own, where an admin gave it one: it plans the same task the same way every time."""
@@ -241,6 +264,12 @@ class Planning:
             steps=len(proposal.workflow.steps) if proposal.workflow else 0,
             completion=self.completion,
         )
+
+
+def part_of(setup: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What the planner called `name` goes by: the run's own setup, or that of the planner which stood in."""
+    instead: Mapping[str, Any] | None = setup.get("fallback")
+    return instead if instead is not None and name != setup["planner"] else setup
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Project, User
 from apps.audit.log import Entry
-from apps.conductor.services import latest_learnt
+from apps.conductor.services import embedder_of, latest_learnt
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_lost
@@ -118,14 +118,15 @@ def freeze(
         "version": profile.version,
         "planner": profile.planner,
         "conductor": conductor,
+        **_learnt(profile.planner, profile, by),
         "fallback": {
             "planner": profile.fallback,
             "conductor": _conductor(profile, profile.fallback, profile.fallback_conductor, chosen),
+            **_learnt(profile.fallback, profile, by),
         }
         if profile.fallback
         else None,
         "options": dict(profile.options),
-        "learnt": latest_learnt(profile.planner),
         "pool": chosen,
         "max_steps": max_steps or (conductor or {}).get("max_steps") or profile.max_steps,
         "rounds": rounds or profile.rounds,
@@ -134,6 +135,12 @@ def freeze(
         "review": profile.review if review is None else review,
         "seed": seed,
     }
+
+
+def _learnt(planner: str, profile: Profile, by: User) -> dict[str, Any]:
+    """What `planner` has learnt by now, and the worker whose vectors it goes by."""
+    learnt = latest_learnt(planner)
+    return {"learnt": learnt, "embedder": embedder_of(planner, learnt=learnt, options=profile.options, by=by)}
 
 
 def _pool(profile: Profile, *, by: User, seed: int, workers: Sequence[str] | None) -> list[Worker]:
@@ -296,6 +303,7 @@ def _submitted(run: Run, reason: str) -> Entry:
         "version": setup["version"],
         "planner": setup["planner"],
         "pool": [worker["slug"] for worker in setup["pool"]],
+        "embedder": setup["embedder"]["slug"] if setup.get("embedder") else None,
         "max_steps": setup["max_steps"],
         "rounds": setup["rounds"],
         "nesting": setup.get("nesting", 0),

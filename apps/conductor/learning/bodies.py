@@ -1,6 +1,6 @@
 """What was learnt, as plain data: how a task becomes the vector it was learnt on, and which workers it knows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,26 @@ def fit_texts(tasks: Sequence[str]) -> tuple[dict[str, Any], Vectors]:
     return fitted, np.array([tfidf.vector(fitted, task) for task in tasks])
 
 
+def learnt_with(embedder: Mapping[str, Any], *, dims: int) -> dict[str, Any]:
+    """What a body says of the frozen worker on whose vectors it was learnt."""
+    return {"embedder": embedder["slug"], "embedder_model": embedder["identity"]["model"], "dims": dims}
+
+
 def vector_of(body: dict[str, Any], brief: Brief) -> Vectors:
     """The task's vector in the space the body was learnt in.
 
-    :raises Invalid: it was learnt on an embedding worker's vectors, and there is none of the task.
+    :raises Invalid: it was learnt on an embedding worker's vectors, and there is none of the task or another kind.
     """
     if body.get("embedder"):
         if brief.embedding is None:
             message = f"What was learnt needs the embedding worker “{body['embedder']}”, which did not answer."
             raise Invalid(message, field="options")
+        if len(brief.embedding) != body["dims"]:
+            raise Invalid(
+                f"What was learnt needs vectors of {body['dims']} numbers, and “{body['embedder']}” now gives "
+                f"{len(brief.embedding)}. Train the planner again.",
+                field="options",
+            )
         return tfidf.unit(np.array(brief.embedding))
     return tfidf.vector(body["texts"], brief.task)
 

@@ -1,9 +1,10 @@
 """Smoothie's global weights: how near each worker's answers lie to everybody's, over many tasks (arXiv 2412.04692).
 
-No answer is graded. Departure: the paper embeds answers with a sentence encoder; ours are TF-IDF vectors of the answers
-to one task, and what is averaged over the tasks is each worker's error.
+No answer is graded. Departures: without an embedding worker, in the place of the paper's sentence encoder, answers are
+TF-IDF vectors; and what is averaged over the tasks is each worker's error.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from .records import Records, RecordsUnusable
 from .vectors import tfidf_vectors
 
 
-def train(records: Records) -> dict[str, Any]:
-    """{"workers", "weights": one for each worker, 1 on the average}. :raises RecordsUnusable: there are no answers."""
+def train(records: Records, vectors: Mapping[str, Sequence[float]] | None = None) -> dict[str, Any]:
+    """{"workers", "weights": one for each worker, 1 on the average}. `vectors` of the answers, where there are any.
+
+    :raises RecordsUnusable: there are no answers.
+    """
     errors: dict[str, list[float]] = {worker: [] for worker in records.workers}
     for answers in records.answers:
         said = {worker: answer for worker, answer in zip(records.workers, answers, strict=True) if answer.strip()}
-        for worker, error in smoothie_errors(tfidf_vectors(said)).items():
+        known = tfidf_vectors(said) if vectors is None else {worker: vectors[text] for worker, text in said.items()}
+        for worker, error in smoothie_errors(known).items():
             errors[worker].append(error)
     if not any(errors.values()):
         raise RecordsUnusable("No task has three answers or more: Smoothie learns from the “answer” of each row.")

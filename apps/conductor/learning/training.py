@@ -1,5 +1,6 @@
 """Training a planner on recorded results, and saying honestly how it does on tasks it was not trained on."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from .tfidf import Vectors, unit, vector
 HELD_OUT: Final = 5  # every fifth task
 TRAINED: Final = ("routerdc", "masrouter", "smoothie")
 
+ByText = Mapping[str, Sequence[float]]
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -27,32 +30,49 @@ class HeldOut:
     best_worker: str
 
 
-def train(planner: str, records: Records, *, seed: int, vectors: Vectors | None = None) -> dict[str, Any]:
-    """What `planner` learns of all `records`, as a body to keep. `vectors` are an embedding worker's, where given.
+def texts_of(planner: str, records: Records) -> tuple[str, ...]:
+    """The texts whose vectors `planner` learns from: the tasks, or the answers where it compares those.
 
     :raises Invalid: it is no planner that learns.
     """
+    check_learns(planner)
+    if planner == "smoothie":
+        return tuple(answer for answers in records.answers for answer in answers if answer.strip())
+    return records.tasks
+
+
+def train(planner: str, records: Records, *, seed: int, vectors: ByText | None = None) -> dict[str, Any]:
+    """What `planner` learns of all `records`, as a body to keep.
+
+    `vectors` are an embedding worker's for `texts_of` the planner; without them it learns from TF-IDF.
+
+    :raises Invalid: it is no planner that learns.
+    """
+    check_learns(planner)
+    if planner == "smoothie":
+        return smoothie.train(records, vectors)
+    learn = routerdc.train if planner == "routerdc" else masrouter.train
+    if vectors is not None:
+        return learn(records, unit(np.array([vectors[task] for task in records.tasks])), seed=seed)
+    fitted, own = fit_texts(records.tasks)
+    return learn(records, unit(own), seed=seed) | {"texts": fitted}
+
+
+def check_learns(planner: str) -> None:
+    """:raises Invalid: it is no planner that learns."""
     if planner not in TRAINED:
         raise Invalid(f"“{planner}” does not learn; those that do: {', '.join(TRAINED)}.", field="planner")
-    if planner == "smoothie":
-        return smoothie.train(records)
-    texts: dict[str, Any] = {}
-    if vectors is None:
-        fitted, vectors = fit_texts(records.tasks)
-        texts = {"texts": fitted}
-    learn = routerdc.train if planner == "routerdc" else masrouter.train
-    return learn(records, unit(vectors), seed=seed) | texts
 
 
-def hold_out(planner: str, records: Records, *, seed: int, vectors: Vectors | None = None) -> HeldOut:
+def hold_out(planner: str, records: Records, *, seed: int, vectors: ByText | None = None) -> HeldOut:
     """How a planner trained on four fifths of the tasks would do on the rest, by what was recorded of its workers."""
     order = np.random.default_rng(seed).permutation(len(records.tasks))
     rest, held = [list(part) for part in (order[len(order) // HELD_OUT :], order[: len(order) // HELD_OUT])]
-    body = train(planner, records.only(rest), seed=seed, vectors=None if vectors is None else vectors[rest])
+    body = train(planner, records.only(rest), seed=seed, vectors=vectors)
     tried, known = records.only(held), records.only(rest)
     shares = [
-        _solved(planner, body, task, None if vectors is None else vectors[row], tried.solved[at], records.workers)
-        for at, (row, task) in enumerate(zip(held, tried.tasks, strict=True))
+        _solved(planner, body, task, vectors, solved, records.workers)
+        for task, solved in zip(tried.tasks, tried.solved, strict=True)
     ]
     best = int(known.solved.mean(axis=0).argmax())  # known from the tasks that were trained on
     return HeldOut(
@@ -65,12 +85,12 @@ def hold_out(planner: str, records: Records, *, seed: int, vectors: Vectors | No
 
 
 def _solved(
-    planner: str, body: dict[str, Any], task: str, given: Vectors | None, solved: Vectors, workers: tuple[str, ...]
+    planner: str, body: dict[str, Any], task: str, given: ByText | None, solved: Vectors, workers: tuple[str, ...]
 ) -> float:
     """How much of a task the workers that the planner chose had solved."""
     if planner == "smoothie":
         return float(solved[workers.index(max(body["weights"], key=body["weights"].__getitem__))])
-    query = vector(body["texts"], task) if given is None else unit(given)
+    query = vector(body["texts"], task) if given is None else unit(np.array(given[task]))
     if planner == "routerdc":
         scores = routerdc.scores(body, query)
         return float(solved[workers.index(max(scores, key=scores.__getitem__))])

@@ -18,7 +18,9 @@ class Smoothie:
     """Every worker of the pool in parallel; the sink selects by Smoothie's weights (`apps.workflows.sinks`).
 
     Options: `variant`, "local" (the weights come from this task's answers alone) or "global" (one weight for each
-    worker, learnt from recorded answers that nobody has graded: the paper's SMOOTHIE-GLOBAL).
+    worker, learnt from recorded answers that nobody has graded: the paper's SMOOTHIE-GLOBAL); `embedder`, the short
+    name of the embedding worker whose vectors of the answers are compared, or "none" for TF-IDF (left out: the only
+    embedding worker there is).
 
     Departure: SMOOTHIE-LOCAL averages over the task's nearest neighbours among recorded tasks; ours is its case of a
     single neighbour, the task itself. Its own limit on steps: one for each worker.

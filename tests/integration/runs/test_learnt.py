@@ -36,9 +36,9 @@ def scores(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def train(planner: str, scores: Path) -> str:
+def train(planner: str, scores: Path, *options: str) -> str:
     said = StringIO()
-    call_command("train_planner", planner, "--from", str(scores), stdout=said)
+    call_command("train_planner", planner, "--from", str(scores), *options, stdout=said)
     return said.getvalue()
 
 
