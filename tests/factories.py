@@ -13,9 +13,10 @@ from apps.audit.log import Actor
 from apps.runs import claim, services
 from apps.runs.desk import Desk
 from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.runs.purse import Purse
 from apps.runs.reuse import digest_of, recorded, render
 from apps.workers.calls import CallFailed, Completion, FailureKind, Usage
-from apps.workers.models import Profile
+from apps.workers.models import Conductor, Profile
 from apps.workers.services import ensure_simulated
 from apps.workflows.sinks import Answer
 from apps.workflows.workflow import Step as Planned
@@ -95,7 +96,17 @@ class Driving:
         claimed = take(self.run.pk, driver=DRIVER, now=self.tick())
         assert claimed is not None, "the run is not free to be claimed"
         self.run = claimed
-        self.desk = Desk(claimed, claim.driver_actor(DRIVER), self.tick, lambda _, verbs: self.rung.extend(verbs))
+        purse = Purse(claimed)
+        for slug in [*claimed.pool, self.conductor["slug"]]:
+            purse.look_up(slug, at=self.at)
+        actor = claim.driver_actor(DRIVER)
+        self.desk = Desk(claimed, actor, self.tick, lambda _, verbs: self.rung.extend(verbs), purse)
+
+    @property
+    def conductor(self) -> dict[str, Any]:
+        """The frozen conductor of the run, or one that costs nothing where it was submitted without."""
+        frozen: dict[str, Any] | None = self.run.setup["conductor"]
+        return frozen or Conductor(slug="sim-conductor", name="Simulated conductor", free=True).freeze()
 
     def tick(self) -> datetime:
         assert self.at is not None
@@ -112,12 +123,10 @@ class Driving:
     def ask(self) -> Proposal:
         """The conductor is asked, and writes."""
         number = self.run.proposals.count() + 1
-        return self.write(
-            self.desk.start_planning,
-            messages=[{"role": "user", "content": "Plan it."}],
-            number=number,
-            conductor="sim-conductor",
-        )
+        messages = [{"role": "user", "content": "Plan it."}]
+        proposal = self.write(self.desk.start_planning, messages=messages, number=number, conductor=self.conductor)
+        assert isinstance(proposal, Proposal), "nothing limits it"
+        return proposal
 
     def plan(
         self, workflow: Workflow, *, raw: str = "model_id = [1]", repairs: Sequence[str] = (), hold: bool = False
@@ -126,6 +135,7 @@ class Driving:
         self.write(
             self.desk.finish_planning,
             proposal=self.ask(),
+            conductor=self.conductor,
             status=Proposal.Status.VALID,
             raw=raw,
             repairs=repairs,
@@ -139,6 +149,7 @@ class Driving:
         self.write(
             self.desk.finish_planning,
             proposal=self.ask(),
+            conductor=self.conductor,
             status=Proposal.Status.INVALID,
             raw=raw,
             repairs=repairs,
@@ -164,14 +175,16 @@ class Driving:
     def start(self, key: str) -> Attempt:
         """A worker is called for a step, and has not answered yet."""
         step, messages = self.step(key), self.messages(key)
-        return self.write(
+        attempt = self.write(
             self.desk.start_step,
             step=step,
             number=step.attempts.count() + 1,
-            worker=step.worker,
+            frozen=self.run.pool[step.worker],
             digest=digest_of(self.run.pool[step.worker], messages),
             messages=messages,
         )
+        assert isinstance(attempt, Attempt), "nothing limits it"
+        return attempt
 
     def finish(self, key: str, text: str, **usage: Any) -> Attempt:
         """A worker is called for a step, and answers."""
@@ -181,8 +194,8 @@ class Driving:
 
     def answer(self, key: str, attempt: Attempt, text: str, **usage: Any) -> None:
         """The worker that was called for a step answers."""
-        completion = reply(text, **usage)
-        self.write(self.desk.succeed_step, step=self.step(key), attempt=attempt, completion=completion)
+        completion, frozen = reply(text, **usage), self.run.pool[attempt.worker]
+        self.write(self.desk.succeed_step, step=self.step(key), attempt=attempt, frozen=frozen, completion=completion)
 
     def fail(self, key: str, error: CallFailed, *, retry_in_s: float | None = None) -> Attempt:
         """A worker is called for a step and fails: for good, unless it is called again in `retry_in_s`."""
@@ -191,9 +204,11 @@ class Driving:
             self.desk.fail_attempt,
             step=self.step(key),
             attempt=attempt,
+            frozen=self.run.pool[attempt.worker],
             failure=error,
             cost_usd=Decimal(0),
             retry_in_s=retry_in_s,
+            is_last=retry_in_s is None,
             duration_ms=900.0,
         )
         return attempt
@@ -204,7 +219,7 @@ class Driving:
 
     def late(self, key: str, attempt: Attempt, text: str) -> None:
         """The worker answers though the run was stopped."""
-        self.desk.late(self.step(key), attempt, reply(text))
+        self.desk.late(self.step(key), attempt, self.run.pool[attempt.worker], reply(text))
 
     def reuse(self, key: str) -> None:
         """The recorded result of the very same request in the lineage is taken."""

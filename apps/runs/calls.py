@@ -8,7 +8,11 @@ from typing import Any
 from django.db.models import F
 
 from apps.audit.log import Entry
+from apps.audit.statements import Statement, together
 from apps.runs.models import Attempt, Proposal, Run
+from apps.runs.purse import embedding_ref, plan_ref, step_ref
+from apps.spend import book
+from apps.spend.models import Line
 from apps.workers.calls import Usage, estimate
 from apps.workers.services import price_of
 
@@ -58,20 +62,25 @@ def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry
     Nobody tells what a call consumed that was cut: it is estimated from the lengths, and marked so.
     """
     entries = []
+    bills = Bills(run, at)
     for attempt in _open_attempts(run):
         text = texts.get(attempt.stream, "")
         usage, cost_usd = _consumed(run, attempt, text)
         _end(attempt, Attempt.Status.CUT, usage, cost_usd, at, text)
         spend(run, usage, cost_usd)
+        bills.of_attempt(attempt, usage, cost_usd)
         data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)} | told(usage, cost_usd)
         entries.append(Entry("attempt.cut", data))
     for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
         raw = texts.get(proposal.stream, "")
-        usage, cost_usd = _estimated(run.setup["conductor"], proposal.sent, raw)
+        usage, cost_usd = _estimated(_conductor_of(run, proposal), proposal.sent, raw)
         _end(proposal, Proposal.Status.CUT, usage, cost_usd, at, raw)
         spend(run, usage, cost_usd)
+        bills.of_proposal(proposal, usage, cost_usd)
         data = {"proposal": proposal.pk, "number": proposal.number, "chars": len(raw)} | told(usage, cost_usd)
         entries.append(Entry("planning.cut", data, {"raw": raw}))
+    bills.of_embeddings()
+    bills.pay()
     return entries
 
 
@@ -82,19 +91,54 @@ def close_lost(run: Run, *, at: datetime) -> list[Entry]:
     its own stays open: the next driver carries that run on.
     """
     entries = []
+    bills = Bills(run, at)
     for attempt in _open_attempts(run).filter(nested=None):
         usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, "")
         known_usd = None if cost_usd else cost_usd  # only of what is free it is sure
         _end(attempt, Attempt.Status.LOST, usage, known_usd, at)
         spend(run, usage, known_usd)
+        bills.of_attempt(attempt, usage, known_usd)
         entries.append(Entry("attempt.lost", {"step": attempt.step.key, "attempt": attempt.pk}))
     for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
-        usage, cost_usd = _estimated(run.setup["conductor"], proposal.sent, "")
+        usage, cost_usd = _estimated(_conductor_of(run, proposal), proposal.sent, "")
         known_usd = None if cost_usd else cost_usd
         _end(proposal, Proposal.Status.LOST, usage, known_usd, at)
         spend(run, usage, known_usd)
+        bills.of_proposal(proposal, usage, known_usd)
         entries.append(Entry("planning.lost", {"proposal": proposal.pk, "number": proposal.number}))
+    bills.of_embeddings()
+    bills.pay()
     return entries
+
+
+class Bills:
+    """What closed calls cost, gathered and then booked at once: accounts are locked together, or two would deadlock."""
+
+    def __init__(self, run: Run, at: datetime) -> None:
+        self.run = run
+        self.at = at
+        self.settled: dict[str, Statement[bool]] = {}
+
+    def of_attempt(self, attempt: Attempt, usage: Usage, cost_usd: Decimal | None) -> None:
+        if not (self.run.setup.get("nesting") and Run.objects.filter(nested_in=attempt).exists()):  # it pays by itself
+            self._add(step_ref(self.run, attempt.step.key, attempt.number), usage, cost_usd)
+
+    def of_proposal(self, proposal: Proposal, usage: Usage, cost_usd: Decimal | None) -> None:
+        self._add(plan_ref(self.run, proposal.number), usage, cost_usd)
+
+    def of_embeddings(self) -> None:
+        """Calls that left no row: what they cost died with whoever made them."""
+        begun = Line.objects.filter(ref__startswith=embedding_ref(self.run, ""), state=Line.State.RESERVED)
+        for ref in begun.values_list("ref", flat=True):
+            self._add(ref, Usage(0, estimated=True), None)
+
+    def _add(self, ref: str, usage: Usage, cost_usd: Decimal | None) -> None:
+        self.settled[ref] = book.settle(ref=ref, usage=usage, cost_usd=cost_usd, at=self.at)
+
+    def pay(self) -> None:
+        """Book them, in the transaction under way."""
+        if self.settled:
+            together([book.hold(refs=list(self.settled)), *self.settled.values()])
 
 
 def _consumed(run: Run, attempt: Attempt, text: str) -> tuple[Usage, Decimal | None]:
@@ -116,6 +160,12 @@ def _open_attempts(run: Run) -> Any:
 def _estimated(frozen: Mapping[str, Any] | None, sent: Any, text: str) -> tuple[Usage, Decimal | None]:
     usage = estimate(sent, len(text))
     return usage, None if frozen is None else price_of(frozen).cost_usd(usage)
+
+
+def _conductor_of(run: Run, proposal: Proposal) -> Mapping[str, Any] | None:
+    """The frozen conductor that was asked for the proposal: the run's, or that of the planner which stood in."""
+    known = [run.setup["conductor"], (run.setup.get("fallback") or {}).get("conductor")]
+    return next((each for each in known if each and each["slug"] == proposal.conductor), None)
 
 
 def _end(

@@ -17,7 +17,7 @@ UNCLAIMED_FOR = timedelta(seconds=5)
 
 def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
     """Make the run this driver's, if nobody holds it. None where somebody does, or where there is nothing to drive."""
-    run = Run.objects.select_related("project").asked_for().filter(pk=run_id).order_by().first()
+    run = Run.objects.select_related("project", "owner").asked_for().filter(pk=run_id).order_by().first()
     return _take(run, driver=driver, now=now) if run is not None and _is_free(run, now) else None
 
 
@@ -26,7 +26,7 @@ def claim_nested(run_id: int, *, driver: str, now: datetime) -> Run | None:
 
     None where it has ended.
     """
-    run = Run.objects.select_related("project").get(pk=run_id)
+    run = Run.objects.select_related("project", "owner").get(pk=run_id)
     return None if run.is_ended else _take(run, driver=driver, now=now)
 
 

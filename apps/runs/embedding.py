@@ -2,62 +2,77 @@
 
 import struct
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Literal
 
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+from django.utils import timezone
 
-from apps.audit.models import Event
-from apps.runs.calls import spend
-from apps.runs.desk import Page
+from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.desk import Desk
 from apps.runs.models import Run
+from apps.runs.notes import Notes
 from apps.runs.process import Process
+from apps.runs.purse import embedding_ref
+from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Endpoint, Usage
 from apps.workers.embedding import Embeddings, Vector
-from apps.workers.patience import is_worth_retrying, wait_for_call
 from apps.workers.services import open_endpoint
 
-VERBS = ("embedding.done", "embedding.failed")
-
-Write = Callable[[Callable[[Page], Any]], Awaitable[Any]]
-Do = Callable[[Callable[[], Any]], Awaitable[Any]]
+Frozen = Mapping[str, Any]
 What = Literal["task", "answers"]
 
 
 class Embedding:
     """What one driver asks a run's embedding worker."""
 
-    def __init__(self, run: Run, process: Process, write: Write, do: Do) -> None:
+    def __init__(self, run: Run, desk: Desk, process: Process, notes: Notes) -> None:
         self.run = run
+        self.desk = desk
         self.process = process
-        self.write = write
-        self.do = do
+        self.notes = notes
 
     async def vectors(self, texts: Sequence[str], *, frozen: Mapping[str, Any], what: What) -> tuple[Vector, ...]:
         """The vectors of `texts`, which are the run's task or its answers, by the `frozen` worker.
 
         :raises CallFailed: it gave none, however often it was asked. :raises StudioError: its key cannot be opened.
         """
-        endpoint = await self.do(partial(open_endpoint, frozen))
+        endpoint = await self.notes.do(partial(open_endpoint, frozen))
         about = {"worker": frozen["slug"], "what": what, "texts": len(texts)}
-        async for trial in AsyncRetrying(
-            stop=stop_after_attempt(self.run.setup["tries"]),
-            retry=retry_if_exception(is_worth_retrying),
-            wait=wait_for_call,
-            reraise=True,
-        ):
+        door = Door(self.process.turnstile, frozen, tell=self._say_nothing)
+        tries = Tries(self.run.setup["tries"], may_wait=True)
+        plain = [{"content": text} for text in texts]
+        async for trial in tries.again():
             with trial:
-                number = trial.retry_state.attempt_number
-                return (await self._ask(endpoint, texts, about | {"number": number})).vectors
+                async with door.open(tokens=tokens_of(frozen, plain), may_wait=True) as place:
+                    about |= {"number": trial.retry_state.attempt_number, "call": token_hex(8)}
+                    await with_money(partial(self._set_aside, frozen, plain, about), tell=self._say_nothing)
+                    try:
+                        found = await self._ask(frozen, endpoint, texts, about)
+                    except CallFailed as failure:
+                        await place.heard(failure)
+                        tries.failed(failure, trial.retry_state)
+                        raise
+                    await place.heard(None)
+                return found.vectors
         raise AssertionError("tenacity either returns or raises")
 
-    async def _ask(self, endpoint: Endpoint, texts: Sequence[str], about: dict[str, Any]) -> Embeddings:
+    async def _say_nothing(self, wait: Wait) -> None:
+        """No step of the run shows this call: there is nowhere to say that it waits."""
+
+    async def _set_aside(self, frozen: Frozen, texts: list[dict[str, str]], about: Mapping[str, Any]) -> Refusal | bool:
+        purse = self.desk.purse
+        if not purse.knows(frozen["slug"]):
+            await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
+        ref = embedding_ref(self.run, about["call"])
+        set_aside = partial(self.desk.set_aside, ref=ref, frozen=frozen, messages=texts)
+        return await self.notes.write(set_aside) or True
+
+    async def _ask(self, frozen: Frozen, endpoint: Endpoint, texts: Sequence[str], about: dict[str, Any]) -> Embeddings:
         """One call, written down however it ends."""
-        about["call"] = token_hex(8)
         began = time.monotonic()
         try:
             found = await self.process.gateway.embed(endpoint, texts)
@@ -65,27 +80,14 @@ class Embedding:
             cost_usd = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
             told = about | {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
             told |= _bill(failure.usage or Usage(0), cost_usd, (time.monotonic() - began) * 1000)
-            await self.write(partial(self._fail, told=told, failure=failure, cost_usd=cost_usd))
+            tell = partial(self.desk.embedding_failed, told=told, failure=failure, cost_usd=cost_usd)
+            await self.notes.write(partial(tell, ref=embedding_ref(self.run, about["call"]), frozen=frozen))
             raise
         told = about | {"dims": found.dims, "digest": digest_of(found.vectors)}
         told |= _bill(found.usage, found.cost_usd, found.duration_ms)
-        await self.write(partial(self._keep, told=told, found=found))
+        tell = partial(self.desk.embedded, told=told, usage=found.usage, cost_usd=found.cost_usd)
+        await self.notes.write(partial(tell, ref=embedding_ref(self.run, about["call"]), frozen=frozen))
         return found
-
-    def _keep(self, page: Page, *, told: dict[str, Any], found: Embeddings) -> None:
-        if self._is_new(told["call"]):
-            spend(self.run, found.usage, found.cost_usd)
-            page.tell("embedding.done", told)
-
-    def _fail(self, page: Page, *, told: dict[str, Any], failure: CallFailed, cost_usd: Decimal | None) -> None:
-        if self._is_new(told["call"]):
-            spend(self.run, failure.usage, cost_usd)
-            page.tell("embedding.failed", told, {"error": failure.message})
-
-    def _is_new(self, call: str) -> bool:
-        """Whether it was not written before: the database may go away between a commit and its answer."""
-        events = Event.objects.filter(trail__name=self.run.trail, verb__in=VERBS)
-        return not events.filter(line__contains=call).exists()
 
 
 def digest_of(vectors: Sequence[Vector]) -> str:

@@ -23,17 +23,32 @@ class StepFailed(Exception):
         self.kind = kind
 
 
+class StepHeld(Exception):
+    """A step may not be called now, and may be later: its readers wait with it, all others go on.
+
+    `limit` says what stands in the way, as plain data.
+    """
+
+    def __init__(self, limit: Mapping[str, str]) -> None:
+        super().__init__("held")
+        self.limit = limit
+
+
 @dataclass
 class Outcome:
-    """What came of a workflow. A step that failed has a result only where the workflow says `on_failure: empty`."""
+    """What came of a workflow. A step that failed has a result only where the workflow says `on_failure: empty`.
+
+    `held` are the steps that may not be called now, and why; who reads them, however far, has come to nothing yet.
+    """
 
     results: dict[str, str] = field(default_factory=dict)
     failed: dict[str, StepFailed] = field(default_factory=dict)
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    held: dict[str, StepHeld] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
-        return not self.failed and not self.skipped
+        return not self.failed and not self.skipped and not self.held
 
 
 async def execute(
@@ -49,10 +64,12 @@ async def execute(
     `done` holds the results of steps that finished before, and `failed` what failed for good before (a run that was
     taken over): they are not called again.
     When a step fails for good, steps that do not read it go on, and those that do are skipped, unless the workflow
-    says `on_failure: empty` (the paper's behaviour): then its result is empty and its readers go on.
+    says `on_failure: empty` (the paper's behaviour): then its result is empty and its readers go on. When `call` raises
+    `StepHeld`, the step and all that read it are left as they are, to be carried out another time.
     """
     outcome = Outcome(results=dict(done or {}))
     settled = {step.key: asyncio.Event() for step in workflow.steps}
+    waiting: set[str] = set()  # what is held, and what reads that
 
     async def carry(step: Step) -> None:
         try:
@@ -63,11 +80,16 @@ async def execute(
             for source in step.access:
                 await settled[source].wait()
             missing = tuple(source for source in step.access if source not in outcome.results)
-            if missing:
+            if any(source in waiting for source in missing):
+                waiting.add(step.key)
+            elif missing:
                 outcome.skipped[step.key] = missing
                 await skip(step, missing)
             else:
                 outcome.results[step.key] = await call(step, {key: outcome.results[key] for key in step.access})
+        except StepHeld as held:
+            outcome.held[step.key] = held
+            waiting.add(step.key)
         except StepFailed as failure:
             outcome.failed[step.key] = failure
             if workflow.on_failure == "empty":

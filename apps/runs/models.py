@@ -49,18 +49,22 @@ class Run(models.Model):
     class Status(models.TextChoices):
         QUEUED = "queued", "Queued"
         PLANNING = "planning", "Planning"
-        HELD = "held", "Held for review"
+        HELD = "held", "Held"
         RUNNING = "running", "Running"
         SUCCEEDED = "succeeded", "Succeeded"
         FAILED = "failed", "Failed"
         CANCELLED = "cancelled", "Stopped"
+
+    class Hold(models.TextChoices):
+        REVIEW = "review", "for review"
+        LIMIT = "limit", "limit"
 
     # Every legal move. Ended runs move nowhere: a run that was stopped is never later shown as succeeded.
     MOVES: ClassVar[dict[str, frozenset[str]]] = {
         Status.QUEUED: frozenset({Status.PLANNING, Status.RUNNING, Status.FAILED, Status.CANCELLED}),
         Status.PLANNING: frozenset({Status.HELD, Status.RUNNING, Status.FAILED, Status.CANCELLED}),
         Status.HELD: frozenset({Status.QUEUED, Status.CANCELLED}),
-        Status.RUNNING: frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED}),
+        Status.RUNNING: frozenset({Status.HELD, Status.SUCCEEDED, Status.FAILED, Status.CANCELLED}),
         Status.SUCCEEDED: frozenset(),
         Status.FAILED: frozenset(),
         Status.CANCELLED: frozenset(),
@@ -88,6 +92,10 @@ class Run(models.Model):
     submit_key = models.CharField(max_length=64, null=True)  # noqa: DJ001 - null is "none given", which is not unique
 
     planned_by = models.CharField(max_length=40, blank=True)  # the planner whose workflow it is
+    # Why a held run is held: for somebody's review, or because a limit of money would be crossed.
+    hold = models.CharField(max_length=10, choices=Hold, blank=True)
+    held_by = models.JSONField(default=dict)  # the limit, and what the next call could cost
+    limit_usd = models.DecimalField(max_digits=16, decimal_places=4, null=True)  # of this run alone; null: none
     notice = models.TextField(blank=True)  # what people must know of the planning: that another planner stood in
 
     driver = models.CharField(max_length=100, blank=True)
@@ -283,6 +291,7 @@ class Proposal(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.WRITING)
     sent = models.JSONField(default=list)
     raw = models.TextField(blank=True)
+    error = models.TextField(blank=True)  # of a call that failed, in the endpoint's own words
     repairs = models.JSONField(default=list)
     problems = models.JSONField(default=list)
     input_tokens = models.PositiveIntegerField(default=0)

@@ -1,6 +1,6 @@
 """Getting a workflow for a run from its planner, with everything the planner said kept whatever comes of it."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+from django.utils import timezone
 
 from apps.conductor import planners
 from apps.conductor.parse import DraftStep
@@ -18,13 +18,15 @@ from apps.conductor.proposal import Extending, Progress
 from apps.conductor.proposal import Proposal as Proposed
 from apps.conductor.services import learnt_body
 from apps.core.errors import StudioError
-from apps.runs.desk import Desk, Page
+from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.desk import Desk
 from apps.runs.embedding import Embedding
 from apps.runs.models import Proposal, Run
+from apps.runs.notes import Notes
 from apps.runs.process import Process
+from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion
 from apps.workers.embedding import Vector
-from apps.workers.patience import is_worth_retrying, wait_for_call
 from apps.workers.services import open_endpoint
 from apps.workflows import graph
 from apps.workflows.graph import Problem
@@ -33,9 +35,6 @@ from apps.workflows.workflow import Workflow
 logger = structlog.get_logger(__name__)
 
 RETRAIN = "Bring it back, or train the planner again: python manage.py train_planner."
-
-Write = Callable[[Callable[[Page], Any]], Awaitable[Any]]
-Do = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class PlanFailed(Exception):
@@ -59,13 +58,12 @@ class Planned:
 class Planning:
     """A run's planning, round after round. It is the planner's `Watch`: what it sees is streamed and recorded."""
 
-    def __init__(self, run: Run, desk: Desk, process: Process, write: Write, do: Do) -> None:
+    def __init__(self, run: Run, desk: Desk, process: Process, notes: Notes) -> None:
         self.run = run
         self.desk = desk
         self.process = process
-        self.write = write
-        self.do = do
-        self.embedding = Embedding(run, process, write, do)
+        self.notes = notes
+        self.embedding = Embedding(run, desk, process, notes)
         self.conductor: Mapping[str, Any] | None = None
         self.pool: list[PoolEntry] = []
         self.round = 1
@@ -83,7 +81,7 @@ class Planning:
             instead = setup.get("fallback")
             if instead is None:
                 raise
-            await self.write(partial(self.desk.fall_back, planner=instead["planner"], why=failure.message))
+            await self.notes.write(partial(self.desk.fall_back, planner=instead["planner"], why=failure.message))
             return await self._plan(instead)
 
     async def extend(self, workflow: Workflow, results: Mapping[str, str], answer: str) -> Planned | None:
@@ -95,7 +93,7 @@ class Planning:
         planner = planners.planner(name)
         if not isinstance(planner, Extending):
             return None
-        calls = await self.do(lambda: list(self.run.proposals.values_list("status", flat=True)))
+        calls = await self.notes.do(lambda: list(self.run.proposals.values_list("status", flat=True)))
         self.round = 1 + calls.count(Proposal.Status.VALID)
         part = part_of(self.run.setup, name)
         progress = Progress(workflow, results, answer, asked=len(calls))
@@ -138,7 +136,7 @@ class Planning:
         """What the planner had learnt when the run was submitted."""
         if not planners.PLANNERS[part["planner"]].learns or part.get("learnt") is None:
             return None
-        body: dict[str, Any] = await self.do(partial(learnt_body, part["learnt"]))
+        body: dict[str, Any] = await self.notes.do(partial(learnt_body, part["learnt"]))
         return body
 
     async def _vector(self, learnt: Mapping[str, Any], frozen: Mapping[str, Any] | None) -> Vector | None:
@@ -192,52 +190,67 @@ class Planning:
     ) -> Completion:
         """One streamed reply of the run's conductor. :raises CallFailed: it gave none."""
         assert self.conductor is not None, "only a planner with a conductor asks"
-        endpoint = await self.do(partial(open_endpoint, self.conductor))
+        endpoint = await self.notes.do(partial(open_endpoint, self.conductor))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
-        tries = self.run.setup["tries"]
+        plain = [dict(message) for message in messages]
+        may_wait = self.run.setup.get("fallback") is None or self.run.notice != ""
+        door = Door(self.process.turnstile, self.conductor, tell=self._tell_wait)
+        tries = Tries(self.run.setup["tries"], may_wait=may_wait)
         listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
-        async for trial in AsyncRetrying(
-            stop=stop_after_attempt(tries),
-            retry=retry_if_exception(is_worth_retrying),
-            wait=wait_for_call,
-            reraise=True,
-        ):
+        async for trial in tries.again():
             with trial:
-                proposal = await self._open(messages)
+                async with door.open(tokens=tokens_of(self.conductor, plain), may_wait=may_wait) as place:
+                    proposal = await with_money(partial(self._open, plain), tell=self._tell_wait)
 
-                def heard(piece: str, proposal: Proposal = proposal) -> None:
-                    nonlocal listening
-                    listening = listening or proposal
-                    self.heard.append(piece)
-                    self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
-                    if listening is proposal:
-                        on_delta(piece)
+                    def heard(piece: str, proposal: Proposal = proposal) -> None:
+                        nonlocal listening
+                        listening = listening or proposal
+                        self.heard.append(piece)
+                        self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
+                        if listening is proposal:
+                            on_delta(piece)
 
-                try:
-                    self.completion = await self.process.gateway.stream(
-                        endpoint, [dict(message) for message in messages], on_delta=heard, extra=params
-                    )
-                except CallFailed as failure:
-                    cost = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
-                    await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure, cost_usd=cost)
-                    raise
+                    try:
+                        self.completion = await self.process.gateway.stream(
+                            endpoint, plain, on_delta=heard, extra=params
+                        )
+                    except CallFailed as failure:
+                        await place.heard(failure)
+                        tries.failed(failure, trial.retry_state)
+                        cost = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
+                        await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure, cost_usd=cost)
+                        raise
+                    usage = self.completion.usage
+                    place.tokens_used = usage.input_tokens + usage.output_tokens
+                    await place.heard(None)
                 return self.completion
         raise AssertionError("tenacity either returns or raises")
 
-    async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal:
-        number = await self.do(self.run.proposals.count) + 1
+    async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal | Refusal:
+        conductor, purse = self.conductor, self.desk.purse
+        assert conductor is not None
+        if not purse.knows(conductor["slug"]):
+            await self.notes.do(partial(purse.look_up, conductor["slug"], at=timezone.now()))
+        number = await self.notes.do(self.run.proposals.count) + 1
         self.drafts.clear()
         self.heard.clear()
+        start = partial(self.desk.start_planning, messages=messages, conductor=conductor)
+        opened = await self.notes.write(partial(start, number=number, round=self.round))
+        self.open = opened if isinstance(opened, Proposal) else None
+        return opened
+
+    async def _tell_wait(self, wait: Wait) -> None:
         assert self.conductor is not None
-        start = partial(self.desk.start_planning, messages=messages, conductor=self.conductor["slug"])
-        self.open = await self.write(partial(start, number=number, round=self.round))
-        assert self.open is not None
-        return self.open
+        words = wait.words(self.conductor["name"])
+        told = {"conductor": self.conductor["slug"], "words": words, **wait.told}
+        await self.notes.write(partial(self.desk.wait_planning, told=told))
 
     async def _close(self, status: Proposal.Status, **told: Any) -> None:
         proposal, self.open = self.open, None
         if proposal is not None:
-            await self.write(partial(self.desk.finish_planning, proposal=proposal, status=status, **told))
+            assert self.conductor is not None, "whoever has a proposal open was asked"
+            finish = partial(self.desk.finish_planning, proposal=proposal, conductor=self.conductor)
+            await self.notes.write(partial(finish, status=status, **told))
             self.process.typist.close(proposal.stream)
 
     # --- the planner's `Watch` -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from redis.exceptions import RedisError
 from apps.runs import claim, tasks
 from apps.runs.live import Typist, channel_layer
 from apps.workers.gateway import Gateway
+from apps.workers.places import Turnstile
 
 logger = structlog.get_logger(__name__)
 
@@ -44,6 +45,7 @@ class Process:
     gateway: Gateway
     client: "redis.asyncio.Redis"
     typist: Typist
+    turnstile: Turnstile
     typing: "asyncio.Task[None]"
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -102,6 +104,7 @@ class Process:
     async def _close_on_loop(self) -> None:
         self.typing.cancel()
         await asyncio.wait([self.typing])
+        await self.turnstile.close()
         await self.gateway.close()
         await self.client.aclose()
         await channel_layer().flush()
@@ -182,5 +185,6 @@ async def _make(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> Pr
         gateway=Gateway(),
         client=client,
         typist=typist,
+        turnstile=Turnstile(client),
         typing=loop.create_task(typist.run(), name="typist"),
     )

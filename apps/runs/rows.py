@@ -16,18 +16,23 @@ from apps.runs.models import Attempt, Run, Step
 from apps.workers.calls import Completion
 from apps.workflows.sinks import Answer
 
+# Only where money was set aside under `ref`, if it had to be: nobody is called on credit.
 START = """
-    WITH begun AS (
-        UPDATE runs_step SET status = 'running', started_at = coalesce(started_at, %(at)s) WHERE id = %(step)s
+    WITH paid AS (
+        SELECT
+        WHERE %(ref)s::text IS NULL OR EXISTS (SELECT FROM spend_line WHERE ref = %(ref)s AND state <> 'released')
+    ), begun AS (
+        UPDATE runs_step SET status = 'running', note = '', started_at = coalesce(started_at, %(at)s)
+        WHERE id = %(step)s AND EXISTS (SELECT FROM paid)
     )
     INSERT INTO runs_attempt (
         run_id, step_id, number, worker, status, digest, sent, text, error, error_kind, finish_reason,
         input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, started_at
     )
-    VALUES (
+    SELECT
         %(run)s, %(step)s, %(number)s, %(worker)s, 'running', %(digest)s, %(sent)s, '', '', '', '',
         0, 0, 0, 0, false, %(at)s
-    )
+    FROM paid
     ON CONFLICT (step_id, number) DO UPDATE SET number = runs_attempt.number
     RETURNING id, (xmax = 0) AS new
 """
@@ -55,7 +60,7 @@ SUCCEED = """
 
 TAKE_RUN = """
     UPDATE runs_run SET
-        driver = %(driver)s, claim = claim + 1, status = %(status)s,
+        driver = %(driver)s, claim = claim + 1, status = %(status)s, hold = '',
         heart_at = %(heart_at)s, started_at = %(started_at)s
     WHERE id = %(run)s AND claim = %(claim)s AND status = %(was)s AND heart_at IS NOT DISTINCT FROM %(last_heard)s
 """
@@ -91,9 +96,19 @@ def take_run(run: Run, *, was: str, last_heard: datetime | None) -> Statement[bo
 
 
 def start(
-    *, step: Step, number: int, worker: str, digest: str, messages: Sequence[Mapping[str, str]], at: datetime
-) -> Statement[tuple[Attempt, bool]]:
-    """A new attempt, and its step running; and whether it is new, or was written before and its answer lost."""
+    *,
+    step: Step,
+    number: int,
+    worker: str,
+    digest: str,
+    messages: Sequence[Mapping[str, str]],
+    at: datetime,
+    ref: str | None = None,
+) -> Statement[tuple[Attempt, bool] | None]:
+    """A new attempt, and its step running; and whether it is new, or was written before and its answer lost.
+
+    None where the money for it, under `ref` in the ledger, was refused.
+    """
     given: dict[str, Any] = {
         "run": step.run_id,
         "step": step.pk,
@@ -102,10 +117,14 @@ def start(
         "digest": digest,
         "sent": json.dumps(messages),
         "at": at,
+        "ref": ref,
     }
 
-    def read(cursor: CursorWrapper) -> tuple[Attempt, bool]:
-        pk, new = cursor.fetchone()
+    def read(cursor: CursorWrapper) -> tuple[Attempt, bool] | None:
+        found = cursor.fetchone()
+        if found is None:
+            return None
+        pk, new = found
         about = {"number": number, "worker": worker, "digest": digest, "sent": messages, "started_at": at}
         return Attempt(pk=pk, run_id=step.run_id, step=step, **about), new
 

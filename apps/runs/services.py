@@ -8,8 +8,8 @@ import asyncio
 import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from decimal import Decimal
 from functools import partial
-from random import Random
 from typing import Any
 
 import structlog
@@ -19,17 +19,19 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Project, User
 from apps.audit.log import Entry
-from apps.conductor.services import embedder_of, latest_learnt
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_lost
 from apps.runs.claim import has_no_heart
+from apps.runs.freezing import check_prices, freeze, frozen, limit_of
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
 from apps.runs.nesting import end_nested
 from apps.runs.reuse import Forecast, Recorded, forecast, recorded
+from apps.spend.models import Account
+from apps.spend.services import raise_limit
 from apps.workers.calls import clean
-from apps.workers.models import Conductor, Profile, Worker
+from apps.workers.models import Profile, Worker
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
@@ -50,10 +52,6 @@ class TaskEmpty(Invalid):
 
 class TaskTooLong(Invalid):
     """More characters than a task may have."""
-
-
-class NoWorkers(Invalid):
-    """The profile offers nobody to do it."""
 
 
 class WorkflowInvalid(Invalid):
@@ -90,105 +88,6 @@ def title_of(task: str) -> str:
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 
-def freeze(
-    profile: Profile,
-    *,
-    by: User,
-    seed: int,
-    workers: Sequence[str] | None = None,
-    max_steps: int | None = None,
-    rounds: int | None = None,
-    review: bool | None = None,
-) -> dict[str, Any]:
-    """Planner, conductor, pool and limits as they are now, for the run to keep.
-
-    `workers` are the slugs of the pool in the order the planner numbers them; None: as the profile says, which may be
-    any few of its workers in any order, drawn by `seed`.
-
-    :raises NoWorkers: the pool is empty. :raises Invalid: the profile's planner has no conductor; a worker is unknown.
-    """
-    pool = _pool(profile, by=by, seed=seed, workers=workers)
-    chosen = [worker.freeze() | {"strengths": worker.strengths} for worker in pool]
-    conductor = _conductor(profile, profile.planner, profile.conductor, chosen)
-    if profile.nesting and profile.conductor is not None and profile.conductor.enabled:
-        itself = profile.conductor.freeze()
-        chosen.append(itself | {"strengths": "writes and carries out a workflow of its own", "conducts": True})
-    return {
-        "profile": profile.slug,
-        "version": profile.version,
-        "planner": profile.planner,
-        "conductor": conductor,
-        **_learnt(profile.planner, profile, by),
-        "fallback": {
-            "planner": profile.fallback,
-            "conductor": _conductor(profile, profile.fallback, profile.fallback_conductor, chosen),
-            **_learnt(profile.fallback, profile, by),
-        }
-        if profile.fallback
-        else None,
-        "options": dict(profile.options),
-        "pool": chosen,
-        "max_steps": max_steps or (conductor or {}).get("max_steps") or profile.max_steps,
-        "rounds": rounds or profile.rounds,
-        "nesting": profile.nesting,
-        "tries": profile.tries,
-        "review": profile.review if review is None else review,
-        "seed": seed,
-    }
-
-
-def _learnt(planner: str, profile: Profile, by: User) -> dict[str, Any]:
-    """What `planner` has learnt by now, and the worker whose vectors it goes by."""
-    learnt = latest_learnt(planner)
-    return {"learnt": learnt, "embedder": embedder_of(planner, learnt=learnt, options=profile.options, by=by)}
-
-
-def _pool(profile: Profile, *, by: User, seed: int, workers: Sequence[str] | None) -> list[Worker]:
-    offered = profile.pool(by)
-    if not offered:
-        raise NoWorkers(
-            f"The profile “{profile.name}” has no enabled worker. Add or enable one in the admin pages.",
-            field="profile",
-        )
-    if workers is not None:
-        by_slug = {worker.slug: worker for worker in offered}
-        if missing := [slug for slug in workers if slug not in by_slug]:
-            raise Invalid(f"“{missing[0][:63]}” is no worker that “{profile.name}” offers.", field="workers")
-        if not workers:
-            raise NoWorkers("Choose at least one worker.", field="workers")
-        return [by_slug[slug] for slug in dict.fromkeys(workers)]
-    if profile.pool_size is not None:
-        return Random(seed).sample(offered, min(profile.pool_size, len(offered)))  # noqa: S311 - nothing is secret here
-    return offered
-
-
-def _conductor(
-    profile: Profile, planner: str, conductor: Conductor | None, pool: Sequence[dict[str, Any]]
-) -> dict[str, Any] | None:
-    """The model that `planner` asks, frozen; None where it asks none.
-
-    :raises Invalid: it needs one and there is none.
-    """
-    if planner == Profile.Planner.UNTRAINED:
-        return _untrained(profile, pool)
-    if planner not in Profile.CONDUCTED:
-        return None
-    if conductor is None or not conductor.enabled:
-        message = f"The profile “{profile.name}” has no enabled conductor. Choose another profile."
-        raise Invalid(message, field="profile")
-    return conductor.freeze()
-
-
-def _untrained(profile: Profile, pool: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A worker of the pool as a conductor, configured as conductors are."""
-    wanted = profile.options.get("worker", pool[0]["slug"])
-    for worker in pool:
-        if worker["slug"] == wanted:
-            fresh = Conductor(slug=worker["slug"], reveal_names=True)
-            return fresh.freeze() | worker
-    raise Invalid(f"“{str(wanted)[:63]}”, who is to write the workflow, is not in the pool.", field="options")
-
-
 def submit_run(
     *,
     task: str,
@@ -201,21 +100,26 @@ def submit_run(
     seed: int | None = None,
     workers: Sequence[str] | None = None,
     workflow: Workflow | None = None,
+    limit_usd: Decimal | None = None,
+    unknown_price_ok: bool = False,
     submit_key: str | None = None,
 ) -> Run:
     """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
 
-    `workers`, `max_steps`, `rounds` and `review` stand in for what the profile says. Without a `seed` one is drawn.
+    `workers`, `max_steps`, `rounds`, `review` and `limit_usd` stand in for what the profile says. Without a `seed` one
+    is drawn.
 
     The same `submit_key` from the same person makes one run, however often it is sent.
 
-    :raises TaskEmpty: :raises TaskTooLong: :raises NoWorkers: :raises WorkflowInvalid:
+    :raises TaskEmpty: :raises TaskTooLong: :raises NoWorkers: :raises WorkflowInvalid: :raises PriceUnknown:
     """
     task = clean_task(task)
     seed = secrets.randbelow(SEEDS) if seed is None else seed
     setup = freeze(profile, by=by, seed=seed, workers=workers, max_steps=max_steps, rounds=rounds, review=review)
     if workflow is not None:
         setup |= SAVED
+    if not (unknown_price_ok or profile.unknown_price_ok):
+        check_prices(setup)
     run = Run(
         project=project_of(by),
         owner=by,
@@ -223,6 +127,7 @@ def submit_run(
         title=title_of(task),
         profile=profile.slug,
         setup=setup,
+        limit_usd=limit_of(profile, limit_usd),
         submit_key=submit_key or None,
         created_at=now,
     )
@@ -255,6 +160,7 @@ def fork_run(
         setup=setup,
         parent=parent,
         root_id=parent.lineage_root_id,
+        limit_usd=parent.limit_usd,
         fresh=[key for key in workflow.keys if key in fresh],
         submit_key=submit_key or None,
         created_at=now,
@@ -309,6 +215,7 @@ def _submitted(run: Run, reason: str) -> Entry:
         "nesting": setup.get("nesting", 0),
         "review": setup["review"],
         "seed": setup["seed"],
+        "limit_usd": None if run.limit_usd is None else str(run.limit_usd),
         "parent": run.parent.code if run.parent else None,
         "fresh": run.fresh,
     }
@@ -319,8 +226,9 @@ def pool_for(run: Run, *, by: User) -> list[dict[str, Any]]:
     """The workers a fork of `run` may use: those enabled now, frozen as they are now, in the run's own order first."""
     now = {worker.slug: worker for worker in Worker.objects.visible_to(by).enabled().filter(embeds=False)}
     order = [slug for slug in run.pool if slug in now] + [slug for slug in now if slug not in run.pool]
-    workers = [now[slug].freeze() | {"strengths": now[slug].strengths} for slug in order]
-    return workers + [worker for worker in run.setup["pool"] if worker.get("conducts")]
+    return frozen([now[slug] for slug in order], by=by) + [
+        worker for worker in run.setup["pool"] if worker.get("conducts")
+    ]
 
 
 # People may draw more steps than a conductor may plan.
@@ -362,7 +270,7 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
         log.move(run, Run.Status.CANCELLED, finished_at=now)
         unfinished = run.steps.filter(status__in=[Step.Status.RUNNING, Step.Status.WAITING])
         cutting = list(unfinished.filter(status=Step.Status.RUNNING).values_list("key", flat=True))
-        unfinished.update(status=Step.Status.CANCELLED, finished_at=now)
+        unfinished.update(status=Step.Status.CANCELLED, finished_at=now, note="")
         entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
         # Its driver says what it cut; where it died before, nobody else would close its calls.
         lost = close_lost(run, at=now) if has_no_heart(locked, now) else []
@@ -373,16 +281,45 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
 
 
 def approve_run(*, run: Run, by: User, now: datetime) -> Run:
-    """Let a held run go on.
+    """Let a run that is held for review go on.
 
-    :raises Conflict: it is not held.
+    :raises Conflict: it is not.
     """
     with transaction.atomic():
-        log.move(run, Run.Status.QUEUED, of=Run.objects.filter(pk=run.pk, status=Run.Status.HELD))
+        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD).exclude(hold=Run.Hold.LIMIT)
+        log.move(run, Run.Status.QUEUED, of=held, hold="")
         log.append(run, [Entry("run.approved")], by=by.actor, at=now)
         transaction.on_commit(partial(tasks.ring_driver, run.pk))
     announce(run)
     return run
+
+
+def go_on(*, run: Run, by: User, now: datetime, limit_usd: Decimal | None = None, reason: str = "") -> Run:
+    """Let a run that is held at a limit go on; with a `limit_usd` after raising its own to that.
+
+    Where a budget holds it, an admin raises that first: otherwise the run is held again at the same call.
+
+    :raises Conflict: it is not held at a limit. :raises NotRaised: the new limit is not above the present one.
+    """
+    with transaction.atomic():
+        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold=Run.Hold.LIMIT)
+        if limit_usd is not None:
+            raise_limit_of_run(run=run, to=limit_usd, by=by, now=now, reason=reason)
+        log.move(run, Run.Status.QUEUED, of=held, hold="", held_by={}, limit_usd=run.limit_usd)
+        told = {"limit_usd": None if run.limit_usd is None else str(run.limit_usd)}
+        log.append(run, [Entry("run.resumed", told, {"reason": reason} if reason else {})], by=by.actor, at=now)
+        transaction.on_commit(partial(tasks.ring_driver, run.pk))
+    announce(run)
+    return run
+
+
+def raise_limit_of_run(*, run: Run, to: Decimal, by: User, now: datetime, reason: str) -> None:
+    """Let one run cost more, in the transaction under way; what it was kept under is in the trail of the ledger."""
+    account = Account.objects.filter(key=f"run:{run.code}").first()
+    if account is None or account.limit_usd is None:
+        raise Invalid("This run has no limit of its own. An admin raises the budget that holds it.", field="limit_usd")
+    raise_limit(account=account, to=to, by=by.actor, reason=reason, now=now)
+    run.limit_usd = to
 
 
 def announce(*runs: Run | None) -> None:

@@ -40,6 +40,8 @@ FailureKind = Literal[
     "bad_request",
     "not_found",
     "nested",
+    "circuit",
+    "unavailable",
 ]
 
 

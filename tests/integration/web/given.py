@@ -43,9 +43,11 @@ def workflow_of(*steps: tuple[str, str, list[str]], sink: Sink | None = None, wo
 def asked_again(driving: Driving, *, round: int) -> Proposal:
     """The planner looks at what came of its workflow, and writes."""
     number = driving.run.proposals.count() + 1
-    return driving.write(
-        driving.desk.start_planning, messages=[], number=number, conductor="sim-conductor", round=round
+    proposal = driving.write(
+        driving.desk.start_planning, messages=[], number=number, conductor=driving.conductor, round=round
     )
+    assert isinstance(proposal, Proposal), "nothing limits it"
+    return proposal
 
 
 def decided(

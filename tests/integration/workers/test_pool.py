@@ -7,7 +7,8 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.services import ensure_first_person
 from apps.audit.log import Actor
-from apps.runs.services import freeze, pool_for, submit_run
+from apps.runs.freezing import freeze
+from apps.runs.services import pool_for, submit_run
 from apps.simulator.models import MODELS
 from apps.web.choices import choices_of, offered_by
 from apps.workers.models import Profile, Worker, check_base_url

@@ -1,0 +1,261 @@
+"""Carrying out single steps: reused, nested or called, and written down however it ends."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+
+from apps.core.errors import StudioError
+from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.desk import Desk, Page, RunStopped, RunTaken
+from apps.runs.engine import StepFailed, StepHeld
+from apps.runs.models import Attempt, Run, Step
+from apps.runs.nesting import is_nested, reply_of
+from apps.runs.notes import Notes
+from apps.runs.process import Process
+from apps.runs.reuse import Recorded, digest_of, recorded, render
+from apps.spend.book import Refusal
+from apps.workers.calls import CallFailed, Completion, Endpoint
+from apps.workers.services import open_endpoint
+from apps.workflows import workflow as workflows
+from apps.workflows.workflow import Workflow
+
+# What keeps a call from being made, so that no attempt tells of it.
+NOT_MADE = ("circuit", "unavailable")
+
+Frozen = Mapping[str, Any]
+Messages = list[dict[str, str]]
+
+
+class Stepping:
+    """The steps of one run in the hands of one driver. `drive_nested` carries out a run within this one."""
+
+    def __init__(
+        self, run: Run, desk: Desk, process: Process, notes: Notes, drive_nested: Callable[[int], Awaitable[None]]
+    ) -> None:
+        self.run = run
+        self.desk = desk
+        self.process = process
+        self.notes = notes
+        self.drive_nested = drive_nested
+        self.steps: dict[str, Step] = {}
+        self.failed: dict[str, StepFailed] = {}  # steps that failed for good in the hands of a driver before this one
+        self.nested: dict[str, tuple[Attempt, Run]] = {}  # steps that are runs of their own, begun by a driver before
+        self.recorded: Recorded = {}
+        self.endpoints: dict[str, Endpoint] = {}
+        self.writing: dict[str, list[str]] = {}  # stream -> what a worker has written so far
+        self.tried: Counter[str] = Counter()  # calls made for a step so far, by any driver
+
+    def load(self) -> dict[str, str]:
+        """The step rows, what the lineage offers for reuse, and the results of steps that finished before."""
+        self.steps = {step.key: step for step in self.run.steps.all()}
+        self.tried = (
+            Counter(self.run.attempts.values_list("step__key", flat=True)) if self.run.claim > 1 else self.tried
+        )
+        if self.run.root_id is not None:
+            self.recorded = recorded(self.run, keys=self.steps)
+        if self.run.claim > 1 and self.run.setup.get("nesting"):
+            going = self.run.attempts.filter(status=Attempt.Status.RUNNING, nested__isnull=False)
+            self.nested = {each.step.key: (each, each.nested) for each in going.select_related("step", "nested")}
+        self.failed = {
+            key: StepFailed(step.note) for key, step in self.steps.items() if step.status == Step.Status.FAILED
+        }
+        for worker in {step.worker for step in self.steps.values() if step.status == Step.Status.WAITING}:
+            self.desk.purse.look_up(worker, at=timezone.now())
+        return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
+
+    async def call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
+        """The result of one step: taken from the lineage where the very same request was answered, else asked for.
+
+        :raises StepFailed: nobody in its stead gave one, either. :raises StepHeld: it would cross a limit.
+        """
+        row, frozen = self.steps[step.key], self.run.pool[step.worker]
+        rendered = render(workflow, step, task=self.run.task, results=results)
+        chain = [frozen, *frozen.get("fallbacks", ())]
+        digests = [digest_of(each, rendered.messages) for each in chain]
+        if step.key not in self.run.fresh:
+            for digest in digests:
+                if source := self.recorded.get((step.key, digest)):
+                    return await self._reuse(row, source, rendered.messages)
+        if is_nested(frozen):
+            number = self._next_number(row)
+            nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digests[0], rendered=rendered)
+            return await self._nest(row, frozen, nest)
+        for at, (each, digest) in enumerate(zip(chain, digests, strict=True)):
+            instead = chain[at + 1] if at + 1 < len(chain) else None
+            try:
+                return await self._ask(row, each, digest, rendered.messages, is_last=instead is None)
+            except CallFailed as failure:
+                if instead is None:
+                    if failure.kind in NOT_MADE:
+                        fail = partial(self.desk.fail_step, step=row, kind=failure.kind, message=failure.message)
+                        await self.notes.write(fail)
+                    raise StepFailed(failure.message, kind=failure.kind) from failure
+                away = partial(self.desk.stand_in, step=row, worker=each["slug"], instead=instead["slug"])
+                await self.notes.write(partial(away, kind=failure.kind, why=failure.message))
+        raise AssertionError("the last of the chain either answers or fails")
+
+    def being_written(self) -> dict[str, str]:
+        """What workers were writing when they were cut, by stream."""
+        return {stream: "".join(pieces) for stream, pieces in self.writing.items()}
+
+    async def skip(self, step: workflows.Step, because: tuple[str, ...]) -> None:
+        """What the step reads will never come."""
+        await self.notes.write(partial(self.desk.skip_step, step=self.steps[step.key], because=because))
+
+    def _next_number(self, row: Step) -> int:
+        self.tried[row.key] += 1
+        return self.tried[row.key]
+
+    async def _reuse(self, row: Step, source: Attempt, messages: Messages) -> str:
+        reuse = partial(self.desk.reuse, step=row, source=source, messages=messages, number=self._next_number(row))
+        await self.notes.write(reuse)
+        return source.text
+
+    # --- a step that is a run of its own -----------------------------------------------------------------------------
+
+    async def _nest(self, row: Step, frozen: Frozen, nest: Callable[[Page], tuple[Attempt, Run]]) -> str:
+        """The answer of the run that the step becomes, or became in the hands of the driver before this one."""
+        begun = self.nested.pop(row.key, None)
+        attempt, nested = begun if begun is not None else await self.notes.write(nest)
+        began = time.monotonic()
+        await self.drive_nested(nested.pk)
+        nested = await self.notes.do(partial(Run.objects.get, pk=nested.pk))
+        if nested.status == Run.Status.HELD:
+            raise StepHeld(nested.held_by)
+        if not nested.is_ended:
+            raise OperationalError(f"the nested run {nested.code} was let go of")  # and with it this one must be
+        try:
+            completion = reply_of(nested)
+        except CallFailed as failure:
+            cost_usd = None if nested.cost_unknown else nested.cost_usd
+            fail = partial(self.desk.fail_attempt, step=row, attempt=attempt, frozen=frozen, failure=failure)
+            duration_ms = (time.monotonic() - began) * 1000
+            await self.notes.write(
+                partial(fail, cost_usd=cost_usd, retry_in_s=None, is_last=True, duration_ms=duration_ms)
+            )
+            raise StepFailed(failure.message, kind=failure.kind) from failure
+        self._keep(row, attempt, frozen, completion)
+        return completion.text
+
+    # --- a step that a worker is called for --------------------------------------------------------------------------
+
+    async def _ask(self, row: Step, frozen: Frozen, digest: str, messages: Messages, *, is_last: bool) -> str:
+        """One worker's reply: as many tries as help, each from behind the worker's door and with the money set aside.
+
+        :raises CallFailed: the last one, written down. :raises StepHeld: it would cross a limit.
+        """
+        endpoint = await self._endpoint(frozen)
+        tell = partial(self._tell_wait, row, frozen)
+        door = Door(self.process.turnstile, frozen, tell=tell)
+        tries = Tries(self.run.setup["tries"], may_wait=is_last)
+        async for trial in tries.again():
+            with trial:
+                async with door.open(tokens=tokens_of(frozen, messages), may_wait=is_last) as place:
+                    number = self._next_number(row)
+                    start = partial(self.desk.start_step, step=row, number=number, frozen=frozen, digest=digest)
+                    attempt = await with_money(
+                        partial(self._begin, frozen, partial(start, messages=messages)), tell=tell
+                    )
+                    began = time.monotonic()
+                    try:
+                        completion = await self._stream(attempt, endpoint, messages)
+                    except CallFailed as failure:
+                        await place.heard(failure)
+                        retry_in_s = tries.failed(failure, trial.retry_state)
+                        told = partial(self._note_failure, row, attempt, frozen, endpoint, failure, retry_in_s)
+                        await told(is_last=is_last, duration_ms=(time.monotonic() - began) * 1000)
+                        raise
+                    place.tokens_used = completion.usage.input_tokens + completion.usage.output_tokens
+                    self._keep(row, attempt, frozen, completion)
+                    await place.heard(None)
+                return completion.text
+        raise AssertionError("tenacity either returns or raises")
+
+    async def _begin(self, frozen: Frozen, start: Callable[[Page], Attempt | Refusal]) -> Attempt | Refusal:
+        purse = self.desk.purse
+        if not purse.knows(frozen["slug"]):
+            await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
+        return await self.notes.write(start)
+
+    async def _endpoint(self, frozen: Frozen) -> Endpoint:
+        slug = frozen["slug"]
+        if slug not in self.endpoints:
+            try:
+                opening = partial(open_endpoint, frozen)  # reads the database only for a key
+                self.endpoints[slug] = opening() if frozen["credential"] is None else await self.notes.do(opening)
+            except StudioError as refusal:
+                raise CallFailed("unavailable", refusal.message, retryable=False) from refusal
+        return self.endpoints[slug]
+
+    async def _tell_wait(self, row: Step, frozen: Frozen, wait: Wait) -> None:
+        words = wait.words(frozen["name"])
+        tell = partial(self.desk.wait_step, step=row, worker=frozen["slug"], waiting=wait.told, words=words)
+        await self.notes.write(tell)
+
+    async def _stream(self, attempt: Attempt, endpoint: Endpoint, messages: Messages) -> Completion:
+        """The worker's reply, shown as it comes."""
+        stream, code, typist = attempt.stream, self.run.code, self.process.typist
+        pieces = self.writing.setdefault(stream, [])
+
+        def on_delta(piece: str) -> None:
+            pieces.append(piece)
+            typist.say(code=code, stream=stream, piece=piece)
+
+        return await self.process.gateway.stream(endpoint, messages, on_delta=on_delta)
+
+    def _keep(self, row: Step, attempt: Attempt, frozen: Frozen, completion: Completion) -> None:
+        """Have a reply written down as the step's result.
+
+        Its readers start at once: what they write joins this in one transaction, before any of them is called.
+        """
+        done = partial(self.desk.succeed_step, step=row, attempt=attempt, frozen=frozen, completion=completion)
+        late = partial(self.desk.late, step=row, attempt=attempt, frozen=frozen, completion=completion)
+        self.notes.keep(self._note_success(self.notes.scribe.write(done), done, late))
+        self._close(attempt)
+
+    async def _note_success(
+        self, writing: "asyncio.Future[None]", done: Callable[[Page], None], late: Callable[[], None]
+    ) -> None:
+        """See that a reply is written down: as the step's result, or as late where the run was stopped meanwhile."""
+        try:
+            try:
+                await writing
+            except (OperationalError, InterfaceError):
+                await self.notes.patiently(lambda: self.notes.scribe.write(done))
+        except RunStopped:
+            await self.notes.do(late)
+        except RunTaken:
+            pass  # another driver asks again; whoever wrote next learnt it too
+        except Exception as fault:
+            self.notes.fault = fault
+
+    async def _note_failure(
+        self,
+        row: Step,
+        attempt: Attempt,
+        frozen: Frozen,
+        endpoint: Endpoint,
+        failure: CallFailed,
+        retry_in_s: float | None,
+        *,
+        is_last: bool,
+        duration_ms: float,
+    ) -> None:
+        """Write a failed call down, with the wait before the next one; where nobody stands in, the step has failed."""
+        cost: Decimal | None = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
+        fail = partial(self.desk.fail_attempt, step=row, attempt=attempt, frozen=frozen, failure=failure, cost_usd=cost)
+        wait_s = None if retry_in_s is None else round(retry_in_s, 2)
+        is_over = is_last and retry_in_s is None
+        await self.notes.write(partial(fail, retry_in_s=wait_s, is_last=is_over, duration_ms=duration_ms))
+        self._close(attempt)
+
+    def _close(self, attempt: Attempt) -> None:
+        self.process.typist.close(attempt.stream)
+        self.writing.pop(attempt.stream, None)
