@@ -264,3 +264,13 @@ test("what people must know of the planning is kept in its order", () => {
   trail.add("run.noticed", {}, { reason: "Round 2 was not planned." });
   expect(replay(trail.events).notices).toEqual(["It is down.", "Round 2 was not planned."]);
 });
+
+test("what an embedding worker took is counted, also where it failed, and an unknown price stays unknown", () => {
+  const trail = new Trail().submitted().add("embedding.failed", { worker: "sim-embed", input_tokens: 0, cost_usd: "0" });
+  trail.add("embedding.done", { worker: "sim-embed", input_tokens: 17, cost_usd: "3.4E-7" });
+  const known = replay(trail.events);
+  expect(known).toMatchObject({ tokens: 17, costUsd: 3.4e-7, unpriced: false });
+
+  trail.add("embedding.done", { worker: "mine", input_tokens: 5, cost_usd: null });
+  expect(replay(trail.events)).toMatchObject({ tokens: 22, costUsd: 3.4e-7, unpriced: true });
+});

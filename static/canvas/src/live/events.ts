@@ -60,6 +60,7 @@ export type RunEvent =
   | Sealed<"planning.failed", Planned, { raw?: string; error?: string }>
   | Sealed<"planning.done", Planned, { raw?: string }>
   | Sealed<"planning.cut" | "planning.lost", { proposal: number; number: number }>
+  | Sealed<"embedding.done" | "embedding.failed", { worker: string; input_tokens: number; cost_usd: Money }, { error?: string }>
   | Sealed<"planning.fellback", { from: string; to: string }, { reason?: string }>
   | Sealed<"run.noticed", Record<string, never>, { reason?: string }>
   | Sealed<

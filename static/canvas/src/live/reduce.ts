@@ -41,6 +41,9 @@ function apply(state: RunState, event: RunEvent): RunState {
     case "planning.cut":
     case "planning.lost":
       return changePlanning(state, event.data.proposal, { status: "failed" });
+    case "embedding.done":
+    case "embedding.failed":
+      return spent(state, { tokens: event.data.input_tokens, cost: event.data.cost_usd });
     case "planning.fellback":
       return { ...state, planner: event.data.to, notices: [...state.notices, event.texts.reason ?? ""] };
     case "run.noticed":
