@@ -1,8 +1,9 @@
 """Moving money: set aside before a call, book what it cost after it, give back what was not needed.
 
-Each is one statement, to be sent with whatever else is written in that moment. Each takes its accounts' locks in the
-order of their ids and then the line's, so that two never wait for each other; who sends several in one transaction
-sends `hold` before them, for the same reason. What is asked twice (an answer was lost) changes nothing the second time.
+Each is one statement, to be sent with whatever else is written in that moment; what it does stands in the database, in
+migration 0002. Each takes its accounts' locks in the order of their ids and then the line's, so that two never wait for
+each other; who sends several in one transaction sends `hold` before them, for the same reason. What is asked twice (an
+answer was lost) changes nothing the second time.
 See docs/adr/0008-money-is-a-ledger.md.
 """
 
@@ -16,10 +17,28 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 from apps.audit.statements import Statement
-from apps.spend.moves import HOLD, RELEASE, RESERVE, SETTLE
 from apps.workers.calls import Usage
 
+# What a line says of its call, beside the price.
+LINE = ("run", "project_id", "project", "person_id", "person", "profile", "worker", "worker_name")
 CENT = Decimal("0.00000001")  # the smallest sum of the ledger, that of the attempts' costs
+
+
+HOLD = """
+    SELECT id FROM spend_account
+    WHERE id = ANY(%(accounts)s::bigint[])
+        OR id IN (SELECT unnest(accounts) FROM spend_line WHERE ref = ANY(%(refs)s::text[]))
+    ORDER BY id
+    FOR NO KEY UPDATE
+"""
+RESERVE = "SELECT * FROM spend_reserve(%(ref)s, %(accounts)s::bigint[], %(usd)s, %(about)s::jsonb, %(at)s)"
+SETTLE = """
+    SELECT spend_settle(
+        %(ref)s, %(accounts)s::bigint[], %(about)s::jsonb, %(at)s, %(cost)s,
+        %(input)s, %(cached)s, %(output)s, %(reasoning)s, %(estimated)s
+    )
+"""
+RELEASE = "SELECT spend_release(%(ref)s, %(run)s)"
 
 
 class AccountGone(Exception):
@@ -81,7 +100,8 @@ def reserve(
             raise AccountGone(f"of the accounts {wanted} only {there} exist")
         return None if pk is None else Refusal(pk, key, label, limit, spent, aside, needed)
 
-    return Statement(RESERVE, {**_line(ref, about), "accounts": wanted, "usd": needed, "at": at}, read)
+    given = {"ref": ref, "accounts": wanted, "usd": needed, "about": _json(about), "at": at}
+    return Statement(RESERVE, given, read)
 
 
 def settle(
@@ -96,12 +116,12 @@ def settle(
     """Books what the call cost, however much was set aside, and gives that back; False where that was done before.
 
     Other numbers for a settled line are booked by their difference. A cost of None is unknown: it is kept as that, and
-    nothing is booked. Where nothing was set aside for `ref`, the line is made of `accounts` and `about`, if given. Of
-    two who make the line at once the first one's numbers stay: callers hold their run's row.
+    nothing is booked. Where nothing was set aside for `ref`, the line is made of `accounts` and `about`, if given.
     """
     given = {
-        **_line(ref, about),
+        "ref": ref,
         "accounts": sorted(set(accounts)),
+        "about": about and _json(about),
         "cost": None if cost_usd is None else cost_usd.quantize(CENT, ROUND_HALF_UP),
         "input": usage.input_tokens,
         "cached": usage.cached_tokens,
@@ -115,25 +135,13 @@ def settle(
 
 def release(*, ref: str) -> Statement[bool]:
     """Gives back what was set aside for a call that was not made; False where nothing is."""
-    return Statement(RELEASE.format(which="ref = %(ref)s"), {"ref": ref}, lambda cursor: bool(cursor.fetchone()[0]))
+    return Statement(RELEASE, {"ref": ref, "run": None}, lambda cursor: bool(cursor.fetchone()[0]))
 
 
 def release_run(*, run: str) -> Statement[int]:
     """Gives back all that is still set aside for calls of a run that has ended, and says for how many."""
-    return Statement(RELEASE.format(which="run = %(run)s"), {"run": run}, lambda cursor: int(cursor.fetchone()[0]))
+    return Statement(RELEASE, {"ref": None, "run": run}, lambda cursor: int(cursor.fetchone()[0]))
 
 
-def _line(ref: str, about: About | None) -> dict[str, Any]:
-    return {
-        "ref": ref,
-        "run": about and about.run,
-        "project_id": about and about.project_id,
-        "project": about and about.project,
-        "person_id": about and about.person_id,
-        "person": about and about.person,
-        "profile": about and about.profile,
-        "worker": about and about.worker,
-        "worker_name": about and about.worker_name,
-        "price": json.dumps(dict(about.price) if about else {}),
-        "price_version": about.price.get("version", 0) if about else 0,
-    }
+def _json(about: About) -> str:
+    return json.dumps({name: getattr(about, name) for name in LINE} | {"price": dict(about.price)})
