@@ -138,12 +138,13 @@ class Line:
         if waiter is not None and not waiter.answer.done():
             waiter.answer.set_result(self.hold(ticket, trial=waiter.trial))
 
-    def grant_alone(self, share: int) -> None:
-        """While Redis is away: keep to this driver's share of the places, first come, first served."""
-        for waiter in [waiter for waiter in self.waiting.values() if waiter.asked]:
-            if self.limits.concurrency is not None and len(self.held) >= share:
-                return
-            self.grant(waiter.ticket)
+    def grant_alone(self, share: int) -> bool:
+        """While Redis is away: let in whom this driver's share of the places allows. Says whether there was anybody."""
+        asked = [waiter.ticket for waiter in self.waiting.values() if waiter.asked]
+        room = len(asked) if self.limits.concurrency is None else max(0, share - len(self.held))
+        for ticket in asked[:room]:
+            self.grant(ticket)
+        return bool(asked[:room])
 
     def hear(self, told: Mapping[str, Any], *, tell_s: float, look_s: float) -> None:
         """Take what a script said about tickets of ours: in, kept out by the circuit, or still waiting."""

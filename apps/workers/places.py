@@ -52,8 +52,9 @@ class Turnstile:
         self._client = client
         self._scripts = Scripts(client, pace)
         self._lines: dict[str, Line] = {}
-        self._troubled: set[str] = set()  # workers about which Redis must be asked, whatever their limits
+        self.troubled: set[str] = set()  # workers about which Redis must be asked, whatever their limits
         self._turnstiles = 1
+        self._alone = False  # somebody was let in while Redis was away
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._begun: asyncio.Task[None] | None = None
@@ -82,7 +83,7 @@ class Turnstile:
         line, ticket = self._line(slug), f"{self.id}:{next(self._numbers)}"
         unlimited = limits.are_none and line.limits.are_none
         line.learn(limits)
-        if unlimited and slug not in self._troubled:
+        if unlimited and slug not in self.troubled:
             return line.hold(ticket, registered=False)
         waiter = line.join(ticket, tokens, on_wait)
         asking = self._go(self._ask(line, waiter))
@@ -110,9 +111,9 @@ class Turnstile:
         Without a `place` the call is taken for this process' trial, if it makes one at the worker.
         """
         verdict = verdict_on(failure)
-        if slug not in self._troubled and verdict in ("answered", "alive"):
+        if slug not in self.troubled and verdict in ("answered", "alive"):
             return  # news to nobody
-        self._troubled.add(slug)
+        self.troubled.add(slug)
         place = place or next((held for held in self._line(slug).held.values() if held.trial), None)
         ticket = "" if place is None else place.ticket
         given: dict[str, Any] = {"ticket": ticket, "verdict": verdict, "reason": reason_of(failure)}
@@ -264,21 +265,25 @@ class Turnstile:
                 "turnstile": self.id,
                 "lease_ms": round(self.pace.lease_s * 1000),
                 "muster_ms": round(self.pace.muster_s * 1000),
+                "alone": self._alone,
                 "held": [[place.ticket for place in some] for some in places.values()],
             }
             try:
                 told = await self._scripts.run("renew", [line_of(slug) for slug in places], given, probes=True)
             except RedisAway:
                 return
+            self._alone = False
+            self._scripts.found()
         self._turnstiles = max(1, told["turnstiles"])
-        self._troubled = set(told["troubled"])
+        self.troubled = set(told["troubled"])
         if was_away:
             for line in self._lines.values():
                 line.nudged.set()
 
     def _grant_alone_if_away(self, line: Line) -> None:
         if self._scripts.away.is_set():
-            line.grant_alone(max(1, (line.limits.concurrency or 0) // self._turnstiles))
+            share = max(1, (line.limits.concurrency or 0) // self._turnstiles)
+            self._alone = line.grant_alone(share) or self._alone
 
     def _hear_news(self, word: str, slug: str, ticket: str) -> None:
         if word == "muster":
@@ -286,8 +291,8 @@ class Turnstile:
         elif word == "granted":
             self._line(slug).grant(ticket)
         elif word == "trouble":
-            self._troubled.add(slug)
+            self.troubled.add(slug)
             self._line(slug).nudged.set()
         elif word == "well":
-            self._troubled.discard(slug)
+            self.troubled.discard(slug)
             self._line(slug).nudged.set()

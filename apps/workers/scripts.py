@@ -51,7 +51,8 @@ def line_of(slug: str) -> str:
 
 
 class Scripts:
-    """Runs the scripts. Once one could not be run, Redis is away, and nobody waits for it but who `probes`."""
+    """Runs the scripts. Once one could not be run, Redis is away until it is `found`; meanwhile none is tried
+    but by who `probes`."""
 
     def __init__(self, client: "redis.asyncio.Redis", pace: Pace) -> None:
         self._scripts = {name: client.register_script(source_of(name)) for name in PARTS}
@@ -77,7 +78,6 @@ class Scripts:
         except (RedisError, OSError, TimeoutError) as error:
             self._lost(error)
             raise RedisAway from error
-        self._found()
         return None if reply is None else json.loads(cast("str | bytes", reply))
 
     def _lost(self, error: Exception) -> None:
@@ -85,7 +85,8 @@ class Scripts:
             logger.warning("the workers' limits wait for Redis", error=str(error) or type(error).__name__)
             self.away.set()
 
-    def _found(self) -> None:
+    def found(self) -> None:
+        """Redis is back, and knows again what this process holds."""
         if self.away.is_set():
             logger.info("the workers' limits are shared again")
             self.away.clear()
