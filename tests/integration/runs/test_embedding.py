@@ -18,9 +18,10 @@ from apps.runs.desk import Page
 from apps.runs.embedding import Embedding, digest_of
 from apps.runs.models import Run
 from apps.runs.services import fork_run, submit_run
-from apps.workers.calls import Endpoint, Usage
+from apps.workers.calls import CallFailed, Endpoint, Usage
 from apps.workers.embedding import Embeddings
 from apps.workers.models import Profile, Worker
+from apps.workers.places import Limits
 from apps.workflows.workflow import Select
 from tests.factories import Driving
 from tests.integration.runs.test_driving import Drive
@@ -325,6 +326,19 @@ class FakeGateway:
         return Embeddings(((1.0,),), Usage(9), Decimal("0.5"), duration_ms=12.0, model=endpoint.model)
 
 
+class FreePlace:
+    tokens_used: int | None = None
+
+    async def heard(self, failure: CallFailed | None) -> None: ...
+
+    async def leave(self) -> None: ...
+
+
+class OpenDoor:
+    async def enter(self, slug: str, limits: Limits, **_: Any) -> FreePlace:
+        return FreePlace()
+
+
 def finished(work: Coroutine[Any, Any, Any]) -> Any:
     """The outcome of a coroutine that waits for nobody, without a loop around it."""
     with pytest.raises(StopIteration) as end:
@@ -343,9 +357,10 @@ def test_a_bill_that_is_written_twice_is_paid_once(admin: User, ultra: Profile) 
     async def do(job: Callable[[], Any]) -> Any:
         return job()
 
-    process: Any = SimpleNamespace(gateway=FakeGateway())
+    process: Any = SimpleNamespace(gateway=FakeGateway(), turnstile=OpenDoor())
+    notes: Any = SimpleNamespace(write=write_twice, do=do)
     frozen = Worker.objects.get(slug="sim-embed").freeze()
-    asking = Embedding(driving.run, process, write_twice, do)
+    asking = Embedding(driving.run, driving.desk, process, notes)
 
     assert finished(asking.vectors([TASK], frozen=frozen, what="task")) == ((1.0,),)
 
