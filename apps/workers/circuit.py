@@ -17,13 +17,17 @@ LONGEST_REASON_CHARS = 300
 
 
 class CircuitOpen(Unavailable):
-    """The worker has failed too often in a row; `reason` is its last failure, `next_try` when to try again."""
+    """The worker has failed too often in a row; `reason` is its last failure.
 
-    def __init__(self, slug: str, reason: str, next_try: datetime) -> None:
+    `next_try` is when somebody may try again, on Redis' clock; `wait_s` how long that is from when it was said.
+    """
+
+    def __init__(self, slug: str, reason: str, next_try: datetime, wait_s: float) -> None:
         super().__init__(f"{slug} keeps failing ({reason}); it is tried again from {next_try:%H:%M:%S} UTC")
         self.slug = slug
         self.reason = reason
         self.next_try = next_try
+        self.wait_s = wait_s
 
 
 def verdict_on(failure: CallFailed | None) -> Verdict:

@@ -116,6 +116,7 @@ class Line:
     held: dict[str, Place] = field(default_factory=dict)
     waiting: dict[str, Waiter] = field(default_factory=dict)
     nudged: asyncio.Event = field(default_factory=asyncio.Event)
+    well: asyncio.Event = field(default_factory=asyncio.Event)  # it was in trouble, and is no longer
     watching: "asyncio.Task[None] | None" = None
     due_at: float = 0.0  # when to look again, on this process' own clock
 
@@ -161,13 +162,22 @@ class Line:
             return
         waiter.trial = told["trial"]
         if "bar" in told:
-            bar = told["bar"]
-            self.fail(waiter, CircuitOpen(self.slug, bar["reason"], moment(bar["next_try"])))
+            self.well.clear()
+            self.fail(waiter, self._refusal(told["bar"]))
         elif "ahead" not in told:
             self.grant(waiter.ticket)
         else:
             waiter.order = told["order"]
             waiter.tell(Waiting(told["ahead"], why, until), tell_s=tell_s)
+
+    def _refusal(self, bar: Mapping[str, Any]) -> CircuitOpen:
+        return CircuitOpen(self.slug, bar["reason"], moment(bar["next_try"]), bar["wait_ms"] / 1000)
+
+    def drop(self, waiter: Waiter) -> None:
+        """Forget a step that has given up."""
+        self.waiting.pop(waiter.ticket, None)
+        if waiter.answer.done() and not waiter.answer.cancelled():
+            waiter.answer.exception()  # it was refused in the same moment, and nobody is left to hear that
 
     def fail(self, waiter: Waiter, why: Exception) -> None:
         self.waiting.pop(waiter.ticket, None)

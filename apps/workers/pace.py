@@ -22,7 +22,8 @@ class Pace:
     longest_cool_s: float = 900.0  # whatever a Retry-After says: knocking once in a quarter of an hour harms nobody
     steady_s: float = 5.0  # how long after a cooling they are let in one by one,
     gap_s: float = 0.05  # on average so far apart
-    remember_s: float = 86_400.0
+    remember_s: float = 86_400.0  # the limits of a worker that nobody asks
+    trouble_s: float = 3_600.0  # failures, likewise; more than the longest pause and cooling
 
     def told(self) -> dict[str, int]:
         """What the scripts need of it, in milliseconds."""
@@ -39,4 +40,5 @@ class Pace:
             "steady_ms": round(self.steady_s * 1000),
             "gap_ms": round(self.gap_s * 1000),
             "remember_ms": round(self.remember_s * 1000),
+            "trouble_ms": round(self.trouble_s * 1000),
         }

@@ -90,7 +90,7 @@ class Turnstile:
         try:
             return await waiter.answer
         except asyncio.CancelledError:
-            line.waiting.pop(ticket, None)
+            line.drop(waiter)
             self._go(self._withdraw(line, ticket, asking))
             raise
 
@@ -122,6 +122,11 @@ class Turnstile:
         with suppress(RedisAway):
             await self._scripts.at(slug, "heard", given)
 
+    async def outwait(self, refusal: CircuitOpen) -> None:
+        """Wait until the worker may be tried again, or is well before that: for who has nobody else to ask."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._line(refusal.slug).well.wait(), refusal.wait_s)
+
     async def limits(self, slug: str, limits: Limits) -> None:
         """Let new limits hold at once, also for those who wait already."""
         self._line(slug).learn(limits)
@@ -138,8 +143,6 @@ class Turnstile:
 
         :raises RedisAway: nobody can say.
         """
-        if not slugs:
-            return {}
         return standings(slugs, await self._scripts.run("standing", [line_of(slug) for slug in slugs], {}, probes=True))
 
     async def close(self) -> None:
@@ -296,3 +299,4 @@ class Turnstile:
         elif word == "well":
             self.troubled.discard(slug)
             self._line(slug).nudged.set()
+            self._line(slug).well.set()

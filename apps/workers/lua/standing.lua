@@ -21,4 +21,4 @@ for i, line in ipairs(KEYS) do
     cooling_until = cool_until and tonumber(cool_until) > now and tonumber(cool_until) or nil,
   }
 end
-return cjson.encode(found)
+return #found > 0 and cjson.encode(found) or '[]'

@@ -10,7 +10,7 @@ end
 
 local function note_trouble(...)
   redis.call('HSET', TROUBLE, ...)
-  redis.call('PEXPIRE', TROUBLE, pace.remember_ms)
+  redis.call('PEXPIRE', TROUBLE, pace.trouble_ms)
   redis.call('SADD', TROUBLED, given.slug)
   redis.call('PUBLISH', NEWS, 'trouble ' .. given.slug)
 end
@@ -33,10 +33,10 @@ local function barred(ticket)
     return nil
   end
   if trial and is_here(trial) then
-    return { reason = reason, next_try = now + pace.look_ms * 2 }
+    return { reason = reason, next_try = now + pace.look_ms * 2, wait_ms = pace.look_ms * 2 }
   end
   if now < tonumber(next_try) then
-    return { reason = reason, next_try = tonumber(next_try) }
+    return { reason = reason, next_try = tonumber(next_try), wait_ms = tonumber(next_try) - now }
   end
   redis.call('HSET', TROUBLE, 'trial', ticket)
   return nil

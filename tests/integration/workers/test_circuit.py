@@ -4,9 +4,14 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from apps.workers.calls import FailureKind
 from apps.workers.places import CircuitOpen, Limits, Turnstile
+from apps.workers.scripts import RedisAway
+from apps.workers.standing import Standing, forgive, read_standings
 from tests.integration.workers.doors import NEVER, ONE, Guests, Making, failure, stands, turnstile, until
 
 __all__ = ["turnstile"]
@@ -30,7 +35,7 @@ async def opened(driver: Turnstile) -> CircuitOpen:
 
 
 async def passed(refusal: CircuitOpen) -> None:
-    await asyncio.sleep((refusal.next_try - datetime.now(UTC)).total_seconds() + 0.01)
+    await asyncio.sleep(refusal.wait_s + 0.01)
 
 
 # --- opening --------------------------------------------------------------------------------------------------------
@@ -213,6 +218,55 @@ async def test_a_person_can_close_the_circuit_at_once(turnstile: Making) -> None
 
     await stands(here, circuit="closed")
     await call(here, None)
+
+
+async def test_whoever_waits_for_the_circuit_goes_on_as_soon_as_it_is_closed(turnstile: Making) -> None:
+    here, there = turnstile(), turnstile(first_pause_s=60.0)
+    await here.start()
+    refusal = await opened(there)
+    with pytest.raises(CircuitOpen) as seen:
+        await here.enter("gpt", FREE)
+    waiting = [asyncio.create_task(driver.outwait(each)) for driver, each in ((there, refusal), (here, seen.value))]
+    await asyncio.sleep(0.05)
+    assert not any(task.done() for task in waiting)
+
+    await there.forgive("gpt")
+
+    await asyncio.wait_for(asyncio.gather(*waiting), 5)
+
+
+async def test_whoever_waits_for_the_circuit_goes_on_when_it_may_be_tried(turnstile: Making) -> None:
+    driver = turnstile()
+
+    await driver.outwait(await opened(driver))
+
+    await call(driver, None)
+    await stands(driver, circuit="closed")
+
+
+async def test_pages_read_how_it_stands_and_close_a_circuit_with_a_plain_client(
+    turnstile: Making, redis_url: str
+) -> None:
+    driver = turnstile()
+    with redis.Redis.from_url(redis_url) as client:
+        assert read_standings(client, []) == {}
+        await opened(driver)
+        found = read_standings(client, ["gpt", "other"])
+        assert found == await driver.standing(["gpt", "other"])
+        assert (found["gpt"].circuit, found["gpt"].reason) == ("open", "server: the model is not well")
+        assert found["other"] == Standing()
+
+        forgive(client, "gpt")
+
+        assert read_standings(client, ["gpt"]) == {"gpt": Standing()}
+
+
+def test_pages_are_told_where_nobody_can_say_how_it_stands() -> None:
+    with redis.Redis.from_url("redis://127.0.0.1:9/0", retry=Retry(NoBackoff(), 0)) as client:
+        with pytest.raises(RedisAway):
+            read_standings(client, ["gpt"])
+        with pytest.raises(RedisAway):
+            forgive(client, "gpt")
 
 
 # --- cooling --------------------------------------------------------------------------------------------------------

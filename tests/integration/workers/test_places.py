@@ -382,6 +382,33 @@ async def test_while_redis_is_away_each_driver_keeps_to_its_share_and_they_share
     assert len(guests.came) == 9
 
 
+async def test_a_redis_that_hangs_holds_up_neither_those_who_come_nor_those_who_leave(
+    turnstile: Making, own_redis: Redis
+) -> None:
+    guests = Guests(Limits(concurrency=2))
+    with running("hung", own_redis.command(), ready=own_redis.answers) as server:
+        driver = turnstile(url=own_redis.url, call_s=0.2)
+        guests.send("before", driver)
+        await until(lambda: guests.inside)
+        server.send_signal(signal.SIGSTOP)
+        try:
+            for number in range(20):
+                guests.send(str(number), driver)
+            await until(lambda: len(guests.inside) == 2)
+            for _ in range(15):
+                await until(lambda: guests.inside)
+                await guests.call_out(next(iter(guests.inside)))
+        finally:
+            server.send_signal(signal.SIGCONT)
+        for _ in range(6):
+            await until(lambda: guests.inside)
+            await guests.call_out(next(iter(guests.inside)))
+        await stands(driver, in_flight=0, waiting=0)
+
+    assert guests.most == 2
+    assert len(guests.came) == 21
+
+
 async def test_without_any_redis_calls_go_on(turnstile: Making) -> None:
     driver = turnstile(url="redis://127.0.0.1:9/0", call_s=0.1)
     guests = Guests(Limits(concurrency=2, requests_per_minute=1))

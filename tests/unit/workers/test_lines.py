@@ -63,11 +63,12 @@ async def test_whoever_the_circuit_keeps_out_is_told_the_reason_and_when_it_is_t
     door = line()
     waiter = door.join("me:1", 10, lambda waiting: None)
 
-    door.hear(told("me:1", bar={"reason": "server: down", "next_try": NOW_MS}), tell_s=0.5, look_s=1)
+    door.hear(told("me:1", bar={"reason": "server: down", "next_try": NOW_MS, "wait_ms": 1500}), tell_s=0.5, look_s=1)
 
     with pytest.raises(CircuitOpen) as refusal:
         waiter.answer.result()
     assert (refusal.value.slug, refusal.value.reason, refusal.value.next_try) == ("gpt", "server: down", NOW)
+    assert refusal.value.wait_s == 1.5
     assert str(refusal.value) == f"gpt keeps failing (server: down); it is tried again from {NOW:%H:%M:%S} UTC"
 
 
