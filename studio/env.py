@@ -14,6 +14,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+SHORTEST_KEY = 12  # what is shorter says that there is none: "none", "changeme"
 
 
 def data_dir() -> Path:
@@ -40,6 +41,19 @@ def secret(name: str) -> str | None:
         return Path(path).read_text().strip()
     kept = data_dir() / "secrets" / name
     return kept.read_text().strip() if kept.is_file() else None
+
+
+def provider_key(variable: str) -> str | None:
+    """A provider's key by the name people give it: the variable, or the file named by `<variable>_FILE`.
+
+    A file that cannot be read is none, and so is what cannot be a key: this only looks for what to offer.
+    """
+    path = os.environ.get(f"{variable}_FILE")
+    try:
+        key = (os.environ.get(variable) or (Path(path).read_text() if path else "")).strip()
+    except (OSError, ValueError):
+        return None
+    return key if len(key) >= SHORTEST_KEY and key.isascii() and key.isprintable() and " " not in key else None
 
 
 def networks(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from studio.env import BASE_DIR, address, data_dir, networks, secret, services
+from studio.env import BASE_DIR, address, data_dir, networks, provider_key, secret, services
 from studio.panel import PANEL
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Run] and its kin are subscripted where types are checked
@@ -26,8 +26,14 @@ DEBUG = env.bool("STUDIO_DEBUG", False)
 DATA_DIR: Path = data_dir()
 
 SECRET_KEY = secret("secret_key") or ""
-VAULT_KEYS = (secret("vault_key") or "").split()  # newest first; MultiFernet reads with any
-if PRODUCTION and not (SECRET_KEY and VAULT_KEYS):
+
+
+def READ_VAULT_KEYS() -> list[str]:
+    """The keys of the vault, newest first; read whenever they are needed, so that a rotation reaches every process."""
+    return (secret("vault_key") or "").split()
+
+
+if PRODUCTION and not (SECRET_KEY and READ_VAULT_KEYS()):
     raise ImproperlyConfigured("SECRET_KEY and VAULT_KEY must be set in production; see docs/settings.md")
 SECRET_KEY = SECRET_KEY or "only-for-commands-before-the-first-start"
 
@@ -162,6 +168,7 @@ TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
 SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
 
 # --- endpoints: public addresses, and those of these networks --------------------------------------------------------
+READ_PROVIDER_KEY = provider_key  # by the variable's name; a key is never a setting
 ENDPOINT_NETWORKS = networks(env.str("STUDIO_ENDPOINT_NETWORKS", services().get("endpoint_networks", "")))
 
 # --- the conductor that `serve_conductor` serves -------------------------------------------------------------------

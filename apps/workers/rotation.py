@@ -1,0 +1,31 @@
+"""Sealing all credentials anew, once the vault has another key in front."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from apps.audit import log
+from apps.audit.log import Actor, Entry
+from apps.workers import vault
+from apps.workers.models import Credential
+from apps.workers.services import TRAIL
+from apps.workers.vault import VaultLocked
+
+
+@transaction.atomic
+def reseal_all(*, by: Actor, now: datetime) -> int:
+    """Seal every credential with the newest vault key, all or none, and return how many there are.
+
+    :raises VaultLocked: one of them was sealed with a key that the vault no longer has.
+    """
+    credentials = list(Credential.objects.select_for_update().order_by("pk"))
+    before = sorted({vault.key_of(each.sealed) for each in credentials})
+    for credential in credentials:
+        try:
+            credential.sealed = vault.seal(vault.unseal(credential.sealed))
+        except VaultLocked as locked:
+            raise VaultLocked(f"{credential}: {locked.message}") from None
+        credential.save(update_fields=["sealed"])
+    entry = Entry("vault.resealed", {"credentials": len(credentials), "from": before, "to": vault.newest()})
+    log.append(TRAIL, [entry], by=by, at=now, subject="vault", project="")
+    return len(credentials)
