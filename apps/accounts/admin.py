@@ -10,6 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from apps.accounts.keys_admin import ApiKeyAdmin
 from apps.accounts.looks import AdminPasswordChangeForm, AdminUserCreationForm, TabularInline, UserChangeForm
 from apps.accounts.models import Membership, Project, User
 from apps.accounts.services import TRAIL, note_password_change
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # generic to the type checker, a plain class when it runs
     UserAdmin = auth_admin.UserAdmin[User]
 else:
     UserAdmin = auth_admin.UserAdmin
+
+__all__ = ["ApiKeyAdmin", "GroupAdmin", "MembershipAdmin", "PersonAdmin", "ProjectAdmin"]
 
 
 class Memberships(TabularInline):
@@ -55,9 +58,9 @@ class PersonAdmin(Trailed, UserAdmin):
         "accounts.membership": "{n} will end",
         "accounts.apikey": "{n} will stop working at once, and programs that use them with it",
         "accounts.signinlink": "{n} will no longer work",
-        "runs.run": "{n} are theirs, and runs are kept",
+        "runs.run": "They have {n}, and runs are kept",
     }
-    stays = "What they did stays in the trails, under their name."
+    stays = "What they did stays in the trails, under their name"
     instead = "Take “Active” away: they can no longer sign in, and everything they made stays theirs."
     inlines = (Memberships,)
 
@@ -91,6 +94,16 @@ class GroupAdmin(Trailed, auth_admin.GroupAdmin):
 class ProjectAdmin(Trailed):
     trail, noun = TRAIL, "project"
     list_display = ("name", "slug", "created_at")
+    words = {
+        "accounts.membership": "{n} will end",
+        "accounts.apikey": "{n} will stop working at once, and programs that use them with it",
+        "runs.run": "It has {n}, and runs are kept",
+        "workers.worker": "Its own {n} will go with it",
+        "workers.conductor": "Its own {n} will go with it",
+        "workers.credential": "Its own {n} will go with it, and the keys in them",
+        "workers.profile": "Its own {n} will go with it",
+    }
+    stays = "What happened in it stays in the trails"
     inlines = (Memberships,)
 
 

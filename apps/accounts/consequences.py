@@ -54,7 +54,7 @@ def weigh(rows: Sequence[models.Model], *, words: Mapping[str, str]) -> tuple[li
         for each in found
         if not model._meta.auto_created and (model, each.pk) not in chosen and model._meta.label_lower not in UNTOLD
     ]
-    return _told(collector.protected, words, "{n} still need it"), _told(
+    return _told(collector.protected, words, "Still needed by {n}"), _told(
         along, words, "{n} will be deleted along with it"
     )
 

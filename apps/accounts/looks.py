@@ -14,7 +14,7 @@ else:
     from unfold.admin import ModelAdmin, TabularInline
     from unfold.forms import AdminPasswordChangeForm, UserChangeForm
     from unfold.forms import UserCreationForm as AdminUserCreationForm
-    from unfold.widgets import UnfoldAdminCheckboxSelectMultiple as CheckboxSelectMultiple
+    from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as CheckboxSelectMultiple
     from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
     from unfold.widgets import UnfoldAdminSelectWidget as Select
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea

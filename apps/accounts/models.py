@@ -1,4 +1,4 @@
-"""People, the projects they belong to, and the links by which somebody signs in without a password."""
+"""People, the projects they belong to, the links by which somebody signs in without a password, and programs' keys."""
 
 import re
 from datetime import datetime
@@ -88,3 +88,35 @@ class SignInLink(models.Model):
 
     def is_open(self, *, now: datetime) -> bool:
         return self.used_at is None and now < self.expires_at
+
+
+class ApiKey(models.Model):
+    """A way in for a program of somebody's. Of its secret only a digest is kept, and how it begins."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "read: see runs and what happened in them"
+        RUN = "run", "run: submit, stop and edit runs"
+        CHAT = "chat", "chat: call profiles as models through the OpenAI-compatible API"
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=80, help_text="what it is for, such as the program that has it")
+    prefix = models.CharField(max_length=20)
+    digest = models.CharField(max_length=64, unique=True)  # the index of `find_by_secret`, too
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)  # to the minute
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def state(self, *, now: datetime) -> str:
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
