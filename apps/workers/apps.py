@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class WorkersConfig(AppConfig):
     name = "apps.workers"
+    verbose_name = "Pool"

@@ -5,8 +5,9 @@ two seconds and 160 MB, so that the web process can look things up as well.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +18,26 @@ from apps.workers.calls import Price
 
 CATALOGUE = "model_prices_and_context_window_backup.json"
 WRITES_TEXT = {"chat", "completion", "responses"}
+# Listed, but litellm cannot call them with a key: they sign in through a browser, or it does not know the way.
+OUT_OF_REACH = {
+    "anyscale",
+    "chatgpt",
+    "coralbricks",
+    "github_copilot",
+    "inferenceapis",
+    "microsoft_365_copilot",
+    "openinfer",
+    "scaledown",
+}
+# What people ask of a model beside its price, and the name that the catalogue has for it.
+FEATURES = {
+    "thinks first": "supports_reasoning",
+    "tools": "supports_function_calling",
+    "JSON schema": "supports_response_schema",
+    "images": "supports_vision",
+    "prompt caching": "supports_prompt_caching",
+}
+MOST_FOUND = 40
 RUNS_AT_HOME = {"ollama", "ollama_chat", "lemonade", "llamafile", "lm_studio"}
 
 
@@ -29,6 +50,12 @@ class Entry:
     price: Price
     window: int | None
     longest_reply: int | None
+    mode: str = "chat"
+    features: tuple[str, ...] = ()
+    retires_on: date | None = None
+
+    def is_retired(self, *, today: date) -> bool:
+        return self.retires_on is not None and self.retires_on <= today
 
 
 def entry_of(model: str) -> Entry | None:
@@ -56,6 +83,34 @@ def window_of(model: str) -> int | None:
     """How many tokens `model` can read, or None where that is not known."""
     entry = entry_of(model)
     return None if entry is None else entry.window
+
+
+def search(words: str, *, provider: str = "", today: date, most: int = MOST_FOUND) -> list[Entry]:
+    """The models whose names hold all of `words`, of one provider or of any, at most so many of them.
+
+    Those whose provider is named like a word come first, then short names: who types `gpt-5` means that one.
+    """
+    wanted = words.lower().split()
+    found = [
+        entry
+        for entry in entries().values()
+        if provider in ("", entry.provider)
+        and entry.provider not in OUT_OF_REACH
+        and not entry.is_retired(today=today)
+        and all(word in f"{entry.provider} {entry.model}".lower() for word in wanted)
+    ]
+    found.sort(key=lambda entry: (not _is_named(entry, wanted), len(entry.model), entry.model))
+    return found[:most]
+
+
+def _is_named(entry: Entry, wanted: Sequence[str]) -> bool:
+    bare = entry.model.rpartition("/")[2].lower()
+    return entry.provider.lower() in wanted or bare in wanted
+
+
+def providers() -> list[str]:
+    """Every provider that has a model here, in alphabetical order."""
+    return sorted({entry.provider for entry in entries().values()} - OUT_OF_REACH - {""})
 
 
 @cache
@@ -89,14 +144,29 @@ def read(name: str, about: Mapping[str, Any]) -> Entry:
         ),
         window=tokens(about.get("max_input_tokens") or about.get("max_tokens")),
         longest_reply=tokens(about.get("max_output_tokens")),
+        mode=about["mode"],
+        features=tuple(words for words, name in FEATURES.items() if about.get(name)),
+        retires_on=day(about.get("deprecation_date")),
     )
+
+
+def day(written: object) -> date | None:
+    try:
+        return date.fromisoformat(str(written))
+    except ValueError:
+        return None
 
 
 def per_million(price: object) -> Decimal | None:
     # The catalogue writes 0 for free tiers and previews, and for prices that it does not know: never take it for free.
     if not isinstance(price, (Decimal, int)) or price <= 0:
         return None
-    exact = (Decimal(price) * 1_000_000).normalize()
+    return plainly(Decimal(price) * 1_000_000)
+
+
+def plainly(price: Decimal) -> Decimal:
+    """A price without the noughts at its end: `5` and `0.25`."""
+    exact = price.normalize()
     return exact.quantize(Decimal(1)) if exact == exact.to_integral_value() else exact
 
 

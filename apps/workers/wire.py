@@ -75,7 +75,7 @@ async def models_of(session: aiohttp.ClientSession, endpoint: Endpoint, *, withi
         async with session.get(
             url, headers=sent, proxy=proxy_of(url), timeout=timeout, allow_redirects=False
         ) as answer:
-            said = await answer.content.read(LONGEST_MODELS_BYTES)
+            said = await read(answer, LONGEST_MODELS_BYTES)
             if answer.status != 200:
                 message = tidy(f"HTTP {answer.status}: {said[:300].decode(errors='replace')}", endpoint.api_key)
                 raise CallFailed("server", message, retryable=True, status=answer.status)
