@@ -32,6 +32,10 @@ def _item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
     return {"title": title, "icon": icon, "link": link, "permission": _may_see(app, model)}
 
 
+def _never(request: HttpRequest) -> bool:
+    return False  # these lead out of the admin pages
+
+
 NAVIGATION = [
     {
         "items": [
@@ -68,9 +72,9 @@ NAVIGATION = [
         "title": "Studio",
         "separator": True,
         "items": [
-            {"title": "Submit a task", "icon": "edit_note", "link": "/"},
-            {"title": "Runs", "icon": "list_alt", "link": "/runs/"},
-            {"title": "How conductors do", "icon": "ecg_heart", "link": "/conductors/"},
+            {"title": "Submit a task", "icon": "edit_note", "link": "/", "active": _never},
+            {"title": "Runs", "icon": "list_alt", "link": "/runs/", "active": _never},
+            {"title": "How conductors do", "icon": "ecg_heart", "link": "/conductors/", "active": _never},
         ],
     },
 ]
