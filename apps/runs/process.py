@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 
 from apps.runs import claim, tasks
 from apps.runs.live import Typist, channel_layer
+from apps.spend import tokens
 from apps.workers.gateway import Gateway
 from apps.workers.places import Turnstile
 
@@ -154,6 +155,7 @@ def this_process() -> Process:
     with _starting:
         if _process is None:
             _process = start()
+            threading.Thread(target=tokens.warm_up, name="driver-tokens", daemon=True).start()
             threading.Thread(target=_process.pulse_for_ever, name="driver-pulse", daemon=True).start()
             sweeper = Sweeper(_process)
             threading.Thread(target=sweeper.sweep_for_ever, name="driver-sweeper", daemon=True).start()

@@ -52,6 +52,14 @@ def recorded(run: Run, *, keys: Collection[str]) -> Recorded:
     return {(attempt.step.key, attempt.digest): attempt for attempt in found}
 
 
+def same_request(
+    known: Recorded, key: str, frozen_worker: Mapping[str, Any], messages: Sequence[Mapping[str, str]]
+) -> Attempt | None:
+    """What is recorded of the very same request of a step: by its worker, else by one that stands in for it."""
+    chain = [frozen_worker, *frozen_worker.get("fallbacks", ())]
+    return next(filter(None, (known.get((key, digest_of(each, messages))) for each in chain)), None)
+
+
 @dataclass(frozen=True)
 class Forecast:
     """What will become of one step, and why."""
@@ -84,7 +92,7 @@ def forecast(
             told.append(Forecast(step.key, "run", f"its context changes because step {numbers} runs"))
         else:
             rendered = render(workflow, step, task=task, results=results)
-            attempt = known.get((step.key, digest_of(worker, rendered.messages)))
+            attempt = same_request(known, step.key, worker, rendered.messages)
             if attempt is not None:
                 results[step.key] = attempt.text
                 told.append(Forecast(step.key, "reuse", f"unchanged since run {attempt.run.code}", attempt.cost_usd))

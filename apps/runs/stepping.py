@@ -19,7 +19,7 @@ from apps.runs.models import Attempt, Run, Step
 from apps.runs.nesting import is_nested, reply_of
 from apps.runs.notes import Notes
 from apps.runs.process import Process
-from apps.runs.reuse import Recorded, digest_of, recorded, render
+from apps.runs.reuse import Recorded, digest_of, recorded, render, same_request
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion, Endpoint
 from apps.workers.services import open_endpoint
@@ -77,18 +77,17 @@ class Stepping:
         """
         row, frozen = self.steps[step.key], self.run.pool[step.worker]
         rendered = render(workflow, step, task=self.run.task, results=results)
-        chain = [frozen, *frozen.get("fallbacks", ())]
-        digests = [digest_of(each, rendered.messages) for each in chain]
-        if step.key not in self.run.fresh:
-            for digest in digests:
-                if source := self.recorded.get((step.key, digest)):
-                    return await self._reuse(row, source, rendered.messages)
+        known = {} if step.key in self.run.fresh else self.recorded
+        if source := same_request(known, step.key, frozen, rendered.messages):
+            return await self._reuse(row, source, rendered.messages)
         if is_nested(frozen):
-            number = self._next_number(row)
-            nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digests[0], rendered=rendered)
+            number, digest = self._next_number(row), digest_of(frozen, rendered.messages)
+            nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digest, rendered=rendered)
             return await self._nest(row, frozen, nest)
-        for at, (each, digest) in enumerate(zip(chain, digests, strict=True)):
+        chain = [frozen, *frozen.get("fallbacks", ())]
+        for at, each in enumerate(chain):
             instead = chain[at + 1] if at + 1 < len(chain) else None
+            digest = digest_of(each, rendered.messages)
             try:
                 return await self._ask(row, each, digest, rendered.messages, is_last=instead is None)
             except CallFailed as failure:

@@ -93,7 +93,7 @@ class Doing:
         costs = [proposal.cost_usd for proposal in self.written]
         known = [cost for cost in costs if cost is not None]
         return [
-            ("Replies", f"{len(self.proposals):,}", f"{failed} calls failed" if failed else "no call failed"),
+            ("Replies", f"{len(self.proposals):,}", f"{plural(failed, 'call')} failed" if failed else "no call failed"),
             (
                 "Valid",
                 share(self.written),

@@ -59,8 +59,9 @@ class Standing:
     def details(self) -> list[str]:
         said = []
         if self.called is not None and self.called.finished_at is not None:
-            came = "failed" if self.called.status == Proposal.Status.FAILED else "came whole"
-            said.append(f"Its last call {came} at {self.called.finished_at:%d %b %H:%M:%S}.")
+            why = f": {self.called.error.rstrip('.')}" if self.called.error else ""
+            came = f"failed{why}" if self.called.status == Proposal.Status.FAILED else "came whole"
+            said.append(f"Its last call, at {self.called.finished_at:%d %b %H:%M:%S}, {came}.")
         if self.looked is not None:
             took = f" in {self.looked.latency_ms:,.0f} ms" if self.looked.latency_ms is not None else ""
             found = f"answered{took}" if self.looked.is_up else f"says: {self.looked.error}"

@@ -89,6 +89,9 @@ SIMULATED = (
 EMBEDDER = ("sim-embed", "Simulated embedder", "turns texts into vectors", "0.02", "0.00")
 
 
+LONGEST_SIMULATED = 4_096  # tokens: no simulated model writes more, unless a knob in its name makes it
+
+
 @transaction.atomic
 def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
     """Offer the simulator's workers and its conductor at `url`, and the profiles a fresh studio starts with.
@@ -109,6 +112,7 @@ def ensure_simulated(*, url: str, by: Actor, now: datetime) -> None:
                 "strengths": strengths,
                 "input_price_usd": Decimal(input_usd),
                 "output_price_usd": Decimal(output_usd),
+                "max_output_tokens": LONGEST_SIMULATED,
                 "embeds": slug == EMBEDDER[0],
             },
         )

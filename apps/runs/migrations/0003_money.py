@@ -4,35 +4,46 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('runs', '0002_rounds_and_nesting'),
+        ("runs", "0002_rounds_and_nesting"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='proposal',
-            name='error',
+            model_name="proposal",
+            name="error",
             field=models.TextField(blank=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='held_by',
+            model_name="run",
+            name="held_by",
             field=models.JSONField(default=dict),
         ),
         migrations.AddField(
-            model_name='run',
-            name='hold',
-            field=models.CharField(blank=True, choices=[('review', 'for review'), ('limit', 'limit')], max_length=10),
+            model_name="run",
+            name="hold",
+            field=models.CharField(blank=True, choices=[("review", "for review"), ("limit", "limit")], max_length=10),
         ),
         migrations.AddField(
-            model_name='run',
-            name='limit_usd',
+            model_name="run",
+            name="limit_usd",
             field=models.DecimalField(decimal_places=4, max_digits=16, null=True),
         ),
         migrations.AlterField(
-            model_name='run',
-            name='status',
-            field=models.CharField(choices=[('queued', 'Queued'), ('planning', 'Planning'), ('held', 'Held'), ('running', 'Running'), ('succeeded', 'Succeeded'), ('failed', 'Failed'), ('cancelled', 'Stopped')], default='queued', max_length=10),
+            model_name="run",
+            name="status",
+            field=models.CharField(
+                choices=[
+                    ("queued", "Queued"),
+                    ("planning", "Planning"),
+                    ("held", "Held"),
+                    ("running", "Running"),
+                    ("succeeded", "Succeeded"),
+                    ("failed", "Failed"),
+                    ("cancelled", "Stopped"),
+                ],
+                default="queued",
+                max_length=10,
+            ),
         ),
     ]

@@ -176,6 +176,7 @@ class CalledModel(models.Model):
                 "output_usd": price(self.output_price_usd),
                 "free": self.free,
                 "version": self.price_version,
+                "from": self.price_from,
             },
             "max_output_tokens": self.max_output_tokens,
             "limits": {

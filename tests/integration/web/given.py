@@ -57,6 +57,7 @@ def decided(
     driving.write(
         driving.desk.finish_planning,
         proposal=proposal,
+        conductor=driving.conductor,
         status=Proposal.Status.VALID,
         raw=raw or "model_id = []",
         verdict=verdict,

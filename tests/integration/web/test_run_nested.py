@@ -140,6 +140,7 @@ def test_a_nested_run_that_failed_is_where_the_trouble_is_looked_for(
     attempt = outer.step("s2").attempts.get()
     why = failure("The run nested in this step failed.", kind="nested", retryable=False)
     given = {"step": outer.step("s2"), "attempt": attempt, "failure": why, "cost_usd": None, "retry_in_s": None}
+    given |= {"frozen": outer.run.pool[attempt.worker], "is_last": True}
     outer.write(outer.desk.fail_attempt, **given, duration_ms=1.0)
     run = outer.give_up("Step 2 failed", step="s2", code="nested")
 

@@ -84,7 +84,12 @@ def test_a_round_that_kept_the_workflow_says_so_and_adds_nothing(browser: Client
 def test_a_round_that_could_not_be_planned_says_so_and_why(browser: Client, first: Driving) -> None:
     proposal = asked_again(first, round=2)
     first.write(
-        first.desk.finish_planning, proposal=proposal, status=Proposal.Status.INVALID, raw="?", problems=["No lists."]
+        first.desk.finish_planning,
+        proposal=proposal,
+        conductor=first.conductor,
+        status=Proposal.Status.INVALID,
+        raw="?",
+        problems=["No lists."],
     )
     first.write(first.desk.give_notice, notice="Round 2 was not planned. So the answer is the one there was before.")
     run = first.succeed("South: 53 %", step="s2")
