@@ -42,7 +42,7 @@ class Embedding:
         """
         endpoint = await self.notes.do(partial(open_endpoint, frozen))
         about = {"worker": frozen["slug"], "what": what, "texts": len(texts)}
-        door = Door(self.process.turnstile, frozen, tell=self._say_nothing)
+        door = Door(self.process.turnstile, frozen, limits=self.process.limits, tell=self._say_nothing)
         tries = Tries(self.run.setup["tries"], may_wait=True)
         plain = [{"content": text} for text in texts]
         async for trial in tries.again():

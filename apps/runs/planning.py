@@ -194,7 +194,7 @@ class Planning:
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         plain = [dict(message) for message in messages]
         may_wait = self.run.setup.get("fallback") is None or self.run.notice != ""
-        door = Door(self.process.turnstile, self.conductor, tell=self._tell_wait)
+        door = Door(self.process.turnstile, self.conductor, limits=self.process.limits, tell=self._tell_wait)
         tries = Tries(self.run.setup["tries"], may_wait=may_wait)
         listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
         async for trial in tries.again():

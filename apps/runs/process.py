@@ -25,11 +25,14 @@ from apps.runs import claim, tasks
 from apps.runs.live import Typist, channel_layer
 from apps.spend import tokens
 from apps.workers.gateway import Gateway
+from apps.workers.lines import Limits
 from apps.workers.places import Turnstile
+from apps.workers.services import limits_now
 
 logger = structlog.get_logger(__name__)
 
 PULSE_S = 0.5
+LIMITS_EVERY = 4  # beats
 SWEEP_S = 2.0
 SWEEP_AT_ONCE = 200
 LONGEST_PAUSE = timedelta(seconds=60)
@@ -48,6 +51,7 @@ class Process:
     typist: Typist
     turnstile: Turnstile
     typing: "asyncio.Task[None]"
+    limits: dict[str, Limits] = field(default_factory=dict)  # of each model, as they are set now
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
 
@@ -60,9 +64,13 @@ class Process:
 
     def pulse_for_ever(self) -> None:
         """Beat until the process ends. A database that is away is waited for: the runs' own writes say so too."""
+        beats = 0
         while not self.ending.wait(PULSE_S):
             try:
                 self._pulse()
+                if beats % LIMITS_EVERY == 0:
+                    self.learn_limits(limits_now())
+                beats += 1
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("the pulse waits for the database", error=str(error).strip())
             except Exception:
@@ -82,6 +90,19 @@ class Process:
         )
         for run_id in claim.no_longer({run_id: number for run_id, (number, _) in held.items()}):
             held[run_id][1]("stopped")
+
+    def learn_limits(self, limits: dict[str, Limits]) -> None:
+        """Let what an admin has set hold from now on, also for those who wait at a model's door."""
+
+        def values(one: Limits | None) -> tuple[int | None, ...]:
+            return () if one is None else (one.concurrency, one.requests_per_minute, one.tokens_per_minute)
+
+        changed = [slug for slug, each in limits.items() if values(self.limits.get(slug)) != values(each)]
+        is_first = not self.limits
+        self.limits = {slug: limits[slug] if slug in changed else self.limits[slug] for slug in limits}
+        if not is_first:
+            for slug in changed:
+                asyncio.run_coroutine_threadsafe(self.turnstile.limits(slug, limits[slug]), self.loop)
 
     @property
     def is_full(self) -> bool:

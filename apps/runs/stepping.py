@@ -152,7 +152,7 @@ class Stepping:
         """
         endpoint = await self._endpoint(frozen)
         tell = partial(self._tell_wait, row, frozen)
-        door = Door(self.process.turnstile, frozen, tell=tell)
+        door = Door(self.process.turnstile, frozen, limits=self.process.limits, tell=tell)
         tries = Tries(self.run.setup["tries"], may_wait=is_last)
         async for trial in tries.again():
             with trial:

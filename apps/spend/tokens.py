@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 ENCODING = "cl100k_base"
+CACHE = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks for encodings before it fetches them
 # The name tiktoken keeps the encoding's file under, and what its bytes must be: otherwise it would fetch another one.
 FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
@@ -84,15 +85,14 @@ def _load() -> "Encoding | None":
         return None
     import tiktoken
 
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+    others = os.environ.pop(CACHE, None)
+    os.environ[CACHE] = str(folder)
     try:
         return tiktoken.get_encoding(ENCODING)
     finally:
-        if before is None:
-            del os.environ["TIKTOKEN_CACHE_DIR"]
-        else:
-            os.environ["TIKTOKEN_CACHE_DIR"] = before
+        os.environ.pop(CACHE)
+        if others is not None:
+            os.environ[CACHE] = others
 
 
 def _folder() -> Path | None:

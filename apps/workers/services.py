@@ -1,5 +1,6 @@
 """What the rest of the studio asks of the pool: frozen workers opened for a call, and the models a fresh studio has."""
 
+import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,6 +16,7 @@ from apps.audit.log import Actor, Entry
 from apps.core.errors import Unavailable
 from apps.workers import vault
 from apps.workers.calls import Endpoint, Price, Timeouts, tidy
+from apps.workers.lines import Limits
 from apps.workers.models import Conductor, Credential, Profile, Worker
 
 TRAIL = "pool"
@@ -41,6 +43,14 @@ def open_endpoint(frozen: Mapping[str, Any]) -> Endpoint:
         timeouts=Timeouts(**frozen["timeouts"]),
         price=price_of(frozen),
     )
+
+
+def limits_now() -> dict[str, Limits]:
+    """What every model takes at most, as it is set now: later than what runs froze, and for them too."""
+    version = time.time_ns() // 1_000_000
+    fields = ("slug", "concurrency", "requests_per_minute", "tokens_per_minute")
+    rows = [*Worker.objects.values_list(*fields), *Conductor.objects.values_list(*fields)]
+    return {slug: Limits(calls, requests, tokens, version) for slug, calls, requests, tokens in rows}
 
 
 def price_of(frozen: Mapping[str, Any]) -> Price:

@@ -1,7 +1,9 @@
 """Workers' doors: who waits, who is tried again, who stands in, as a run meets it."""
 
+import time
 from collections.abc import Callable
 from itertools import pairwise
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -9,9 +11,12 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.audit import log as audit
+from apps.runs import driver
 from apps.runs.models import Attempt, Run, Step
+from apps.runs.process import Process
 from apps.runs.services import fork_run, preview_fork, submit_run
 from apps.workers.models import Fallback, Profile, Worker
+from apps.workers.services import limits_now
 from tests.pools import workflow
 from tests.simulators import Simulator
 
@@ -138,3 +143,24 @@ def test_only_so_many_are_called_at_once_and_the_others_say_that_they_wait(
     assert max(each["ahead"] for each in told) >= 1
     assert any("waiting for a place at Birch" in each["words"] for each in told)
     assert not run.steps.exclude(note="").exists(), "nobody waits any more"
+
+
+def test_a_limit_that_is_raised_holds_for_those_who_wait(
+    admin: User, mini: Profile, process: Process, simulator: Simulator
+) -> None:
+    Worker.objects.filter(slug="sim-birch").update(model="sim-birch:ttft=700,rate=0", concurrency=1)
+    four = workflow(*((f"s{n}", f"Compute it, way {n}.", "sim-birch", []) for n in range(4)))
+    run = submit(admin, mini, workflow=four)
+    process.learn_limits(limits_now())
+    driving = Thread(target=driver.drive, args=(run.pk, process))
+    driving.start()
+    while not events(run, "step.waiting"):
+        time.sleep(0.05)
+
+    Worker.objects.filter(slug="sim-birch").update(concurrency=4)
+    process.learn_limits(limits_now())
+    driving.join(timeout=20)
+
+    assert Run.objects.get(pk=run.pk).status == Run.Status.SUCCEEDED
+    rows = sorted(simulator.log(), key=lambda row: float(row["started"]))
+    assert rows[-1]["started"] < rows[1]["finished"], "the last three were called at once"

@@ -357,7 +357,7 @@ def test_a_bill_that_is_written_twice_is_paid_once(admin: User, ultra: Profile) 
     async def do(job: Callable[[], Any]) -> Any:
         return job()
 
-    process: Any = SimpleNamespace(gateway=FakeGateway(), turnstile=OpenDoor())
+    process: Any = SimpleNamespace(gateway=FakeGateway(), turnstile=OpenDoor(), limits={})
     notes: Any = SimpleNamespace(write=write_twice, do=do)
     frozen = Worker.objects.get(slug="sim-embed").freeze()
     asking = Embedding(driving.run, driving.desk, process, notes)
