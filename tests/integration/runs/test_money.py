@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.audit import log as audit
@@ -19,7 +21,7 @@ from apps.runs.process import Process
 from apps.runs.services import approve_run, go_on, stop_run, submit_run
 from apps.spend.models import Account, Budget, Line
 from apps.spend.services import NotRaised, raise_budget
-from apps.workers.models import Conductor, Profile, Worker
+from apps.workers.models import Conductor, Fallback, Profile, Worker
 from tests.pools import workflow
 from tests.simulators import Simulator
 
@@ -220,3 +222,33 @@ def test_what_a_stop_cut_is_booked_as_estimated_and_nothing_stays_set_aside(
     assert (line.state, line.estimated) == (Line.State.SETTLED, True)
     assert in_ledger(run) == run.cost_usd
     assert account_of(run).reserved_usd == 0
+
+
+WORKERS = ("sim-atlas", "sim-birch", "sim-cedar", "sim-delta")
+FAULTS = ("", "fail=500x1", "fail=cutx1", "fail=emptyx2", "fail=429x1,retry_after=0", "fail=401", "fail=malformed")
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_happens_the_ledger_says_what_the_attempts_say(
+    data: st.DataObject, admin: User, mini: Profile, drive: Drive, knobs: Callable[..., None]
+) -> None:
+    for slug in WORKERS:
+        knobs(slug, data.draw(st.sampled_from(FAULTS), label=slug), concurrency=data.draw(st.sampled_from([None, 1])))
+    instead = Worker.objects.get(slug=data.draw(st.sampled_from(WORKERS[1:]), label="stands in"))
+    Fallback.objects.all().delete()
+    Fallback.objects.create(worker=Worker.objects.get(slug="sim-atlas"), instead=instead)
+    steps = [
+        (f"s{at}", f"Compute it, way {at}.", data.draw(st.sampled_from(WORKERS)), [f"s{n}" for n in range(at) if draws])
+        for at, draws in enumerate(data.draw(st.lists(st.booleans(), min_size=1, max_size=4)))
+    ]
+    limit = data.draw(st.sampled_from([None, "0.02", "0.08"]), label="limit")
+
+    run = drive(submit(admin, mini, workflow=workflow(*steps), limit_usd=limit and Decimal(limit)))
+
+    assert run.status in (*Run.ENDED, Run.Status.HELD)
+    account = account_of(run)
+    assert in_ledger(run) == billed(run) == run.cost_usd == account.spent_usd
+    assert account.reserved_usd == 0
+    assert limit is None or account.spent_usd <= Decimal(limit)
+    assert Line.objects.filter(run=run.code).count() == run.attempts.count()
