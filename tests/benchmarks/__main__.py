@@ -1,6 +1,6 @@
 """`make bench`: the studio's numbers, each a ratio or a difference within one run.
 
-`python -m tests.benchmarks [overhead] [first_sight] [at_once] [page] [ledger] [places]` measures the named ones alone.
+`python -m tests.benchmarks overhead page` measures the named ones alone.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from importlib import import_module
 
 from tests.benchmarks.studio import running_studio
 
-ALL = ("overhead", "first_sight", "at_once", "page", "ledger", "places")
+ALL = ("overhead", "first_sight", "at_once", "page", "ledger", "places", "limits")
 
 
 def main(names: list[str]) -> None:

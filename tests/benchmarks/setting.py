@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs import tasks
 from apps.runs.models import Run
-from apps.runs.services import submit_run
+from apps.runs.services import stop_run, submit_run
 from apps.workers.models import Profile, Worker
 from apps.workflows.workflow import Step, Workflow
 
@@ -29,6 +29,17 @@ class Setting:
         common: dict[str, Any] = {"base_url": simulator, "simulated": True, "provider": "simulator", "free": True}
         for slug, model in ((self.fast, self.fast_model), (self.steady, self.steady_model)):
             Worker.objects.update_or_create(slug=slug, defaults=common | {"name": slug, "model": model})
+
+    def add(self, slug: str, model: str, *, concurrency: int) -> None:
+        """One more worker, which takes so many calls at once."""
+        fields: dict[str, Any] = {"base_url": self.simulator, "simulated": True, "provider": "simulator", "free": True}
+        fields |= {"name": slug, "model": model, "concurrency": concurrency}
+        Worker.objects.update_or_create(slug=slug, defaults=fields)
+
+    def stop(self, run: Run) -> None:
+        run.refresh_from_db()
+        if not run.is_ended:
+            stop_run(run=run, by=self.person, now=timezone.now())
 
     def workflow(self, steps: Sequence[tuple[str, str, Sequence[str]]]) -> Workflow:
         return Workflow(
