@@ -217,6 +217,7 @@ SESSION_COOKIE_NAME = "studio_session"
 CSRF_COOKIE_NAME = "studio_csrf"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "apps.web.tracebacks.Discreet"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
