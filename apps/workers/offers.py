@@ -1,6 +1,7 @@
 """A model of the catalogue, or one that an endpoint serves, as a worker that has only to be agreed to."""
 
 import re
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -52,12 +53,17 @@ def from_endpoint(base_url: str, model: str) -> dict[str, Any]:
 
 
 def priced(price: Price) -> dict[str, Any]:
+    """A price as a worker's fields keep it, which is to a millionth of a dollar."""
     return {
-        "input_price_usd": price.input_usd,
-        "cached_price_usd": price.cached_usd,
-        "output_price_usd": price.output_usd,
+        "input_price_usd": kept(price.input_usd),
+        "cached_price_usd": kept(price.cached_usd),
+        "output_price_usd": kept(price.output_usd),
         "free": price.free,
     }
+
+
+def kept(price: Decimal | None) -> Decimal | None:
+    return None if price is None else catalogue.plainly(round(price, 6))
 
 
 def listed_price(worker: CalledModel) -> Price | None:
