@@ -1,6 +1,6 @@
 """People and projects in Django's admin. Every change there is an event in the trail of the accounts."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -46,7 +46,7 @@ class PersonAdmin(Trailed, UserAdmin):
         (
             "What they may do here",
             {
-                "fields": (("is_active", "is_staff", "is_superuser"), "groups", "user_permissions"),
+                "fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions"),
                 "description": "What somebody sees of the studio follows from the memberships below.",
             },
         ),
@@ -94,6 +94,7 @@ class GroupAdmin(Trailed, auth_admin.GroupAdmin):
 class ProjectAdmin(Trailed):
     trail, noun = TRAIL, "project"
     list_display = ("name", "slug", "created_at")
+    fields = ("name", "slug")
     words = {
         "accounts.membership": "{n} will end",
         "accounts.apikey": "{n} will stop working at once, and programs that use them with it",
@@ -105,6 +106,11 @@ class ProjectAdmin(Trailed):
     }
     stays = "What happened in it stays in the trails"
     inlines = (Memberships,)
+
+    def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
+        if not change:
+            obj.created_at = timezone.now()
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(Membership)

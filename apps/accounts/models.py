@@ -36,6 +36,10 @@ class User(AbstractUser):
 
     home_project = models.ForeignKey(Project, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
+    class Meta(AbstractUser.Meta):
+        verbose_name = "person"
+        verbose_name_plural = "people"
+
     @property
     def label(self) -> str:
         return self.get_full_name() or self.username

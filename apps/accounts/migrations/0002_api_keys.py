@@ -11,6 +11,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name="user",
+            options={"verbose_name": "person", "verbose_name_plural": "people"},
+        ),
         migrations.CreateModel(
             name="ApiKey",
             fields=[

@@ -16,8 +16,8 @@ from apps.workers import offers
 from apps.workers.admin import adding
 from apps.workers.admin.base import PoolAdmin, person_of
 from apps.workers.admin.forms import PRICES, ConductorForm, WorkerForm
-from apps.workers.catalogue import plainly
 from apps.workers.models import CalledModel, Conductor, Fallback, Profile, Worker
+from apps.workers.templatetags.figures_of_models import dollars
 
 PRICE: tuple[str, Any] = (
     "Price",
@@ -81,7 +81,7 @@ class CalledAdmin(PoolAdmin):
             return "free"
         if row.input_price_usd is None or row.output_price_usd is None:
             return mark_safe('<span class="st-tag" data-state="odd">unknown</span>')
-        return f"${plainly(row.input_price_usd)} / ${plainly(row.output_price_usd)}"
+        return f"{dollars(row.input_price_usd)} / {dollars(row.output_price_usd)}"
 
     @admin.display(description="state", ordering="enabled")
     def standing_now(self, row: CalledModel) -> SafeString:
@@ -132,6 +132,8 @@ class WorkerAdmin(CalledAdmin):
 
     @admin.display(description="offered by")
     def offered(self, row: Any) -> str:
+        if row.embeds:
+            return "planners that learn"
         return f"{row.profiles} profile{'' if row.profiles == 1 else 's'}" if row.profiles else "profiles that take all"
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -191,4 +193,4 @@ def shown(price: Any) -> str:
     if price.free:
         return "that it is free"
     parts = ((price.input_usd, "in"), (price.cached_usd, "cached"), (price.output_usd, "out"))
-    return ", ".join(f"${value} {what}" for value, what in parts if value is not None) or "nothing of its price"
+    return ", ".join(f"{dollars(value)} {what}" for value, what in parts if value is not None) or "nothing of its price"

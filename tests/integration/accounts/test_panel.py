@@ -92,7 +92,7 @@ def test_before_a_person_is_deleted_it_says_what_ends_with_them(browser: Client)
 
     text = said(browser.get(f"/admin/accounts/user/{ada.pk}/delete/"))
 
-    assert "Delete the user “ada”?" in text
+    assert "Delete the person “ada”?" in text
     assert "1 membership will end: ada in Default: analyst." in text
     assert "What they did stays in the trails" in text
     assert "Instead: Take “Active” away" in text

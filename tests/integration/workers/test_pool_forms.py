@@ -212,7 +212,7 @@ def test_the_price_of_a_known_model_is_said_to_be_the_catalogue_s_and_difference
     page = browser.get(f"/admin/workers/worker/{worker.pk}/change/").content.decode()
 
     assert "entered by admin, version 2" in page
-    assert "says $0.15 in, $0.075 cached, $0.6 out" in page
+    assert "says $0.15 in, $0.075 cached, $0.60 out" in page
 
 
 def test_an_unknown_price_stays_unknown(browser: Client) -> None:
