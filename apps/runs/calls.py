@@ -158,7 +158,7 @@ def _open_attempts(run: Run) -> Any:
 
 
 def _estimated(frozen: Mapping[str, Any] | None, sent: Any, text: str) -> tuple[Usage, Decimal | None]:
-    usage = estimate(sent, len(text))
+    usage = estimate(sent, text)
     return usage, None if frozen is None else price_of(frozen).cost_usd(usage)
 
 

@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 
 from apps.runs import claim, tasks
 from apps.runs.live import Typist, channel_layer
-from apps.spend import tokens
+from apps.workers import tokens
 from apps.workers.gateway import Gateway
 from apps.workers.lines import Limits
 from apps.workers.places import Turnstile

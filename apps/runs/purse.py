@@ -13,9 +13,10 @@ from typing import Any
 
 from apps.audit.statements import Statement, together
 from apps.runs.models import Run
-from apps.spend import book, services, tokens
+from apps.spend import book, services
 from apps.spend.book import About, Refusal
 from apps.spend.worst_case import most_output_tokens, worst_case_usd
+from apps.workers import tokens
 from apps.workers.calls import Usage
 from apps.workers.services import price_of
 

@@ -14,6 +14,8 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, Literal
 
+from apps.workers import tokens
+
 # Long enough for any reply that a person or a next step could use, short enough that a mad endpoint cannot eat memory.
 LONGEST_REPLY_CHARS = 2_000_000
 LONGEST_MESSAGE_CHARS = 2_000
@@ -91,12 +93,12 @@ class Price:
             (usage.output_tokens, self.output_usd),
         )
         total = Decimal(0)
-        for tokens, price in parts:
-            if not tokens:
+        for number, price in parts:
+            if not number:
                 continue
             if price is None:
                 return None
-            total += price * tokens
+            total += price * number
         return total / 1_000_000
 
 
@@ -226,13 +228,15 @@ def count(account: object, name: str) -> int:
     return min(max(0, number), MOST_TOKENS) if isinstance(number, int) else 0
 
 
-def estimate(messages: Sequence[Mapping[str, str]], chars: int, thought_chars: int = 0) -> Usage:
-    """What a call consumed, taken from the lengths of what was sent and received: for when the provider did not say."""
-    asked = sum(len(message.get("content") or "") for message in messages)
+def estimate(messages: Sequence[Mapping[str, str]], text: str, thought_chars: int = 0) -> Usage:
+    """What a call consumed, by a tokenizer, of what was sent and received: for when the provider did not say.
+
+    A model's thoughts are not kept: their tokens are reckoned from their length.
+    """
     thought = math.ceil(thought_chars / CHARS_PER_TOKEN)
     return Usage(
-        input_tokens=math.ceil(asked / CHARS_PER_TOKEN),
-        output_tokens=math.ceil(chars / CHARS_PER_TOKEN) + thought,
+        input_tokens=tokens.of_messages(messages, most_chars=tokens.QUICK_CHARS),
+        output_tokens=tokens.count(text, most_chars=tokens.QUICK_CHARS) + thought,
         reasoning_tokens=thought,
         estimated=True,
     )
@@ -346,7 +350,7 @@ class Reply:
             self.first_at = self.heard_at
 
     def _estimate(self) -> Usage:
-        return estimate(self.messages, self._chars, self._thought_chars)
+        return estimate(self.messages, self.text, self._thought_chars)
 
     def _emptiness(self) -> CallFailed:
         # The same question meets the same token limit or filter again; a plain stop may have been a whim.

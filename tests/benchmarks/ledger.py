@@ -37,7 +37,7 @@ async def measure(studio: Studio, setting: Setting) -> list[str]:
 
 def _measure(setting: Setting) -> list[str]:
     from apps.spend.models import Budget
-    from apps.spend.tokens import at_most, warm_up
+    from apps.workers.tokens import at_most, warm_up
 
     for period in PERIODS:
         Budget.objects.update_or_create(name=f"bench {period}", defaults={"period": period, "limit_usd": 10**6})

@@ -184,7 +184,7 @@ class TestReply:
         assert made.ttft_ms is not None
         assert (made.text, heard) == ("", [])
 
-    def test_without_an_account_of_the_tokens_they_are_estimated_from_the_length(self) -> None:
+    def test_without_an_account_of_the_tokens_they_are_counted_with_a_tokenizer_and_marked_estimated(self) -> None:
         made, _ = reply(price=DEAR)
         made.think("x" * 8)
         made.hear("It scatters.")
@@ -193,7 +193,7 @@ class TestReply:
         completion = made.completion()
 
         assert completion.usage == Usage(
-            input_tokens=5, output_tokens=3 + 2, reasoning_tokens=2, cached_tokens=0, estimated=True
+            input_tokens=6, output_tokens=4 + 2, reasoning_tokens=2, cached_tokens=0, estimated=True
         )
         assert completion.cost_usd == DEAR.cost_usd(completion.usage)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.spend import tokens
+from apps.workers import tokens
 
 SAMPLES = [
     "Which region grew most?",
@@ -37,7 +37,7 @@ def test_neither_the_network_nor_litellm_is_needed() -> None:
         "import os, socket, sys\n"
         "def refuse(*_): raise AssertionError('the network was asked')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from apps.spend import tokens\n"
+        "from apps.workers import tokens\n"
         "assert tokens.warm_up() and tokens.count('hello world') == 2\n"
         "assert 'litellm' not in sys.modules\n"
         "assert 'TIKTOKEN_CACHE_DIR' not in os.environ\n"
