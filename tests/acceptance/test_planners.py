@@ -20,8 +20,8 @@ def add(page: Page, studio: FreshStudio, noun: str, **fields: str) -> None:
             field.select_option(value)
         else:
             field.fill(value)
-    page.locator("input[name=_save]").click()
-    expect(page.locator(".messagelist .success")).to_be_visible()
+    page.locator("[name=_save]").first.click()
+    expect(page.get_by_text(re.compile("was added successfully"))).to_be_visible()
 
 
 def value_of(page: Page, select: str, label: str) -> str:
