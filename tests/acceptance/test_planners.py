@@ -5,30 +5,10 @@ import re
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.acceptance.fresh import FreshStudio
-from tests.acceptance.walking import settled, submit, wait_for_end
+from tests.acceptance.walking import add, settled, submit, value_of, wait_for_end
 
 SUM = "Compute (1847 - 392) * 16 / 5. Answer with the number."
 DEAD = "http://127.0.0.1:9/v1"
-
-
-def add(page: Page, studio: FreshStudio, noun: str, **fields: str) -> None:
-    """Fill in an admin form and save it."""
-    page.goto(f"{studio.url}/admin/workers/{noun}/add/")
-    for name, value in fields.items():
-        field = page.locator(f"#id_{name}")
-        if field.evaluate("(element) => element.tagName") == "SELECT":
-            field.select_option(value)
-        else:
-            field.fill(value)
-    page.locator("[name=_save]").first.click()
-    expect(page.get_by_text(re.compile("was added successfully"))).to_be_visible()
-
-
-def value_of(page: Page, select: str, label: str) -> str:
-    """The value of the choice whose words are `label`."""
-    value = page.locator(f"{select} option", has_text=label).first.get_attribute("value")
-    assert value is not None
-    return value
 
 
 def test_answers_of_one_worker_vote_and_the_votes_are_shown(
@@ -50,7 +30,7 @@ def test_answers_of_one_worker_vote_and_the_votes_are_shown(
 def test_a_conductor_that_is_down_is_stood_in_for_and_the_run_says_so(
     studio: FreshStudio, context: BrowserContext, page: Page
 ) -> None:
-    add(page, studio, "conductor", slug="gone", name="Gone", base_url=DEAD, model="gone")
+    add(page, studio, "conductor", slug="gone", name="Gone", base_url=DEAD, model="gone", free="on")
     page.goto(f"{studio.url}/admin/workers/profile/add/")
     gone = value_of(page, "#id_conductor", "gone")
     fields = {"planner": "conductor", "conductor": gone, "fallback": "direct", "tries": "1"}

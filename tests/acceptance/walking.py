@@ -50,3 +50,25 @@ def settled(context: BrowserContext, studio: FreshStudio, code: str, asked_befor
     run = read_run(context, studio.url, code)
     hold_against(run, studio.asked(asked_before))
     return run
+
+
+def add(page: Page, studio: FreshStudio, noun: str, **fields: str) -> None:
+    """Fill in an admin form and save it."""
+    page.goto(f"{studio.url}/admin/workers/{noun}/add/")
+    for name, value in fields.items():
+        field = page.locator(f"#id_{name}")
+        if field.evaluate("(element) => element.tagName") == "SELECT":
+            field.select_option(value)
+        elif field.get_attribute("type") == "checkbox":
+            field.check()
+        else:
+            field.fill(value)
+    page.locator("[name=_save]").first.click()
+    expect(page.get_by_text(re.compile("was added successfully"))).to_be_visible()
+
+
+def value_of(page: Page, select: str, label: str) -> str:
+    """The value of the choice whose words are `label`."""
+    value = page.locator(f"{select} option", has_text=label).first.get_attribute("value")
+    assert value is not None
+    return value
