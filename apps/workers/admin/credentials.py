@@ -6,13 +6,13 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.timesince import timesince
 from django.views.decorators.debug import sensitive_post_parameters
 
 from apps.accounts.trailed import Trailed
 from apps.workers.admin.forms import CredentialForm
 from apps.workers.models import Credential
 from apps.workers.services import TRAIL
+from apps.workers.templatetags.figures_of_models import ago
 
 
 @admin.register(Credential)
@@ -41,7 +41,7 @@ class CredentialAdmin(Trailed):
 
     @admin.display(description="last use", ordering="last_used_at")
     def last_use(self, credential: Credential) -> str:
-        return f"{timesince(credential.last_used_at, depth=1)} ago" if credential.last_used_at else "never"
+        return ago(credential.last_used_at) if credential.last_used_at else "never"
 
     @admin.display(description="used by")
     def used_by(self, credential: Credential) -> str:
