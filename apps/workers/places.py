@@ -124,8 +124,7 @@ class Turnstile:
 
     async def outwait(self, refusal: CircuitOpen) -> None:
         """Wait until the worker may be tried again, or is well before that: for who has nobody else to ask."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._line(refusal.slug).well.wait(), refusal.wait_s)
+        await _happens(self._line(refusal.slug).well, refusal.wait_s)
 
     async def limits(self, slug: str, limits: Limits) -> None:
         """Let new limits hold at once, also for those who wait already."""
@@ -155,10 +154,10 @@ class Turnstile:
         await asyncio.sleep(0)  # whoever waited withdraws now
         while ending := {task for task in self._tasks if not task.get_name().startswith(ENDLESS)}:
             await asyncio.wait(ending)
-        if endless := set(self._tasks):
+        while endless := set(self._tasks):  # more than once: a client whose connection breaks may lose a cancellation
             for task in endless:
                 task.cancel()
-            await asyncio.wait(endless)
+            await asyncio.wait(endless, timeout=self.pace.retry_s)
 
     # --- one step at a time ------------------------------------------------------------------------------------------
 
@@ -176,8 +175,7 @@ class Turnstile:
     async def _set_up(self) -> None:
         heard = asyncio.Event()
         self._go(listen(self._client, self.id, self._hear_news, heard, self.pace), name=f"{ENDLESS}news")
-        with suppress(TimeoutError):
-            await asyncio.wait_for(heard.wait(), self.pace.call_s)
+        await _happens(heard, self.pace.call_s)
         await self._renew()
         self._go(self._renew_for_ever(), name=f"{ENDLESS}leases")
 
@@ -221,8 +219,7 @@ class Turnstile:
     async def _watch_over(self, line: Line) -> None:
         """Look for as long as somebody waits: when it is due, and when there are news."""
         while line.waiting:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(line.nudged.wait(), max(0.0, line.due_at - time.monotonic()))
+            await _happens(line.nudged, max(0.0, line.due_at - time.monotonic()))
             line.nudged.clear()
             line.due_at = time.monotonic() + self.pace.look_s
             try:
@@ -250,8 +247,7 @@ class Turnstile:
             if self._scripts.away.is_set():
                 await asyncio.sleep(self.pace.retry_s)
             else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._scripts.away.wait(), self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311
+                await _happens(self._scripts.away, self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311
             try:
                 await self._renew()
             except Exception:
@@ -300,3 +296,10 @@ class Turnstile:
             self.troubled.discard(slug)
             self._line(slug).nudged.set()
             self._line(slug).well.set()
+
+
+async def _happens(event: asyncio.Event, within_s: float) -> None:
+    """Wait for the event, so long at most. (`wait_for` of Python 3.11 may swallow a cancellation here.)"""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await event.wait()
