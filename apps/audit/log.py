@@ -6,7 +6,7 @@ numbers have no gaps and every hash covers the one before it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -56,6 +56,7 @@ READ = """
     FROM audit_event AS event
     JOIN audit_trail AS trail ON trail.id = event.trail_id
     WHERE trail.name = %(trail)s AND event.seq > %(after)s
+        AND (%(verbs)s::text[] IS NULL OR event.verb = ANY(%(verbs)s))
     ORDER BY event.seq
     LIMIT %(limit)s
 """
@@ -236,14 +237,27 @@ def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def read(trail: str, *, after: int = 0, limit: int = 1000, texts_limit: int | None = None) -> list[Read]:
+def read(
+    trail: str,
+    *,
+    after: int = 0,
+    limit: int = 1000,
+    texts_limit: int | None = None,
+    verbs: Collection[str] | None = None,
+) -> list[Read]:
     """The events of a trail after place `after`, at most `limit`, in order; a trail nobody wrote to has none.
 
-    With `texts_limit` longer texts are cut to so many characters and end in "…".
+    With `texts_limit` longer texts are cut to so many characters and end in "…"; with `verbs` all others are left out.
     """
+    given: dict[str, Any] = {
+        "trail": trail,
+        "after": after,
+        "limit": limit,
+        "chars": (texts_limit or MOST_CHARS) + 1,  # one more than asked for tells a cut text from one that fits
+        "verbs": None if verbs is None else list(verbs),
+    }
     with connection.cursor() as cursor:
-        # One character more than asked for tells a cut text from one that fits.
-        cursor.execute(READ, {"trail": trail, "after": after, "limit": limit, "chars": (texts_limit or MOST_CHARS) + 1})
+        cursor.execute(READ, given)
         rows = cursor.fetchall()
     return [_read(json.loads(line), dict(texts or ()), texts_limit) for line, texts in rows]
 

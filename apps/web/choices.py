@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.accounts.models import User
-from apps.web.figures import plural
+from apps.web.figures import plural, usd
 from apps.web.looks import Look
 from apps.web.planners import about, label_of
 from apps.workers.models import Conductor, Profile, Worker
@@ -59,6 +59,8 @@ class Choice:
             said += f"; any {profile.pool_size} of the workers take part"
         if profile.fallback:
             said += f"; if that fails, {label_of(profile.fallback)} stands in"
+        if profile.budget_usd is not None:
+            said += f"; for at most {usd(profile.budget_usd)}"
         return f"{said[:1].upper()}{said[1:]}."
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -17,7 +18,7 @@ from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
 from apps.web.access import person, wants_part
 from apps.web.choices import choices_of, offered_by
 from apps.web.health import is_driver_seen
-from apps.web.posted import key_of
+from apps.web.posted import key_of, usd_in
 from apps.web.runs_list import lines_of, visible_runs
 from apps.workers.models import Profile
 
@@ -25,7 +26,8 @@ RECENT = 8
 CARDS = 4  # profiles shown as cards; of more a list is made
 MOST_ROUNDS = 5
 MOST_WORKERS = 200
-FIELDS = ("task", "profile", "max_steps", "rounds", "workers")
+LIMITS = ("max_steps", "rounds", "limit_usd", "workers")  # in the fold
+FIELDS = ("task", "profile", *LIMITS, "unknown_price")
 
 EXAMPLES = {
     "1": (
@@ -54,7 +56,9 @@ class TaskForm:
     review: bool = False
     max_steps: str = ""
     rounds: str = ""
+    limit_usd: str = ""
     workers: tuple[str, ...] = ()  # none ticked: as the profile says
+    unknown_price: bool = False
     submit_key: str = field(default_factory=lambda: uuid.uuid4().hex)
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -66,13 +70,15 @@ class TaskForm:
             review=bool(posted.get("review")),
             max_steps=posted.get("max_steps", "").strip(),
             rounds=posted.get("rounds", "").strip(),
+            limit_usd=posted.get("limit_usd", "").strip(),
+            unknown_price=bool(posted.get("unknown_price")),
             workers=tuple(dict.fromkeys(posted.getlist("workers")))[:MOST_WORKERS],
             submit_key=posted.get("submit_key", "")[:64] or uuid.uuid4().hex,
         )
 
     @property
     def key(self) -> str | None:
-        limits = (self.max_steps, self.rounds, *self.workers)
+        limits = (self.max_steps, self.rounds, self.limit_usd, *self.workers)
         return key_of(self.submit_key, self.task, self.profile, str(self.review), *limits)
 
     def refuse(self, refusal: Invalid) -> None:
@@ -88,7 +94,13 @@ class TaskForm:
     @property
     def has_limits(self) -> bool:
         """Whether the fold with the limits is to be open."""
-        return bool(self.max_steps or self.rounds or self.workers) or not self.errors.keys().isdisjoint(FIELDS[2:])
+        is_given = self.max_steps or self.rounds or self.limit_usd or self.workers
+        return bool(is_given) or not self.errors.keys().isdisjoint(LIMITS)
+
+    @property
+    def asks_about_prices(self) -> bool:
+        """Whether somebody must say, or has said, that what it costs may stay unknown."""
+        return self.unknown_price or "unknown_price" in self.errors
 
     def checked_max_steps(self) -> int | None:
         """The limit that was asked for; none where the field was left empty.
@@ -106,6 +118,13 @@ class TaskForm:
         message = f"Give a number of rounds from 1 to {MOST_ROUNDS}, or leave it empty."
         return _number(self.rounds, MOST_ROUNDS, Invalid(message, field="rounds"))
 
+    def checked_limit_usd(self) -> Decimal | None:
+        """What it may cost; none where the field was left empty.
+
+        :raises Invalid: it is no sum of money.
+        """
+        return usd_in(self.limit_usd, field="limit_usd")
+
 
 def _number(given: str, most: int, refusal: Invalid) -> int | None:
     if not given:
@@ -117,7 +136,8 @@ def _number(given: str, most: int, refusal: Invalid) -> int | None:
 
 def check(form: TaskForm) -> None:
     """Note what is wrong with every field, so that nobody corrects one to hear of the next."""
-    for checked in (partial(clean_task, form.task), form.checked_max_steps, form.checked_rounds):
+    task, limits = partial(clean_task, form.task), (form.checked_max_steps, form.checked_rounds, form.checked_limit_usd)
+    for checked in (task, *limits):
         try:
             checked()
         except Invalid as refusal:
@@ -140,6 +160,8 @@ def submit(form: TaskForm, *, by: User) -> Run:
         max_steps=form.checked_max_steps(),
         rounds=form.checked_rounds(),
         workers=form.workers or None,
+        limit_usd=form.checked_limit_usd(),
+        unknown_price_ok=form.unknown_price,
         review=True if form.review else None,  # unticked, the profile decides
         submit_key=form.key,
     )

@@ -27,5 +27,11 @@ def look_of(slug: str, frozen: Mapping[str, Any] | None) -> Look:
     return Look(slug, frozen["name"] or slug, frozen["letter"], frozen["colour"], frozen["simulated"])
 
 
+def models_in(pool: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """All that a run's pool names: its workers, and those who stand in for one of them."""
+    instead = {each["slug"]: each for frozen in pool.values() for each in frozen.get("fallbacks", ())}
+    return {**instead, **pool}
+
+
 def looks_of(pool: Mapping[str, Mapping[str, Any]]) -> dict[str, Look]:
-    return {slug: look_of(slug, frozen) for slug, frozen in pool.items()}
+    return {slug: look_of(slug, frozen) for slug, frozen in models_in(pool).items()}

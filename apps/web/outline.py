@@ -64,7 +64,7 @@ def lines_of(
             number=step.position + 1,
             title=short_title(step.instruction),
             worker=looks.get(step.worker) or look_of(step.worker, None),
-            note=_note(run, step, calls, waits_for),
+            note=_with_stand_in(_note(run, step, calls, waits_for), step, calls, looks),
             cost=cost_of(calls),
             once=price(source.cost_usd) if source else "",
             nest=nests.get(step.key),
@@ -90,10 +90,10 @@ def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[in
     last = calls[-1] if calls else None
     match step.status:
         case Step.Status.WAITING:
-            return _waiting(run, waits_for)
+            return _waiting(run, step, waits_for)
         case Step.Status.RUNNING:
             if last and last.status == Attempt.Status.FAILED:
-                return "trying again"
+                return step.note or "trying again"
             return f"attempt {last.number}" if last and last.number > 1 else "running"
         case Step.Status.REUSED:
             return f"from run {last.source.run.code}" if last and last.source else "reused"
@@ -108,9 +108,21 @@ def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[in
     return seconds(last.duration_ms) if last and last.duration_ms is not None else ""
 
 
-def _waiting(run: Run, waits_for: Sequence[int]) -> str:
-    if run.status == Run.Status.HELD:
+def _with_stand_in(note: str, step: Step, calls: Sequence[Attempt], looks: Mapping[str, Look]) -> str:
+    """The note, and who was called in the worker's place."""
+    if not calls or calls[-1].worker == step.worker:
+        return note
+    worker = looks.get(calls[-1].worker) or look_of(calls[-1].worker, None)
+    return " · ".join(filter(None, [f"{worker.name} stood in", note]))
+
+
+def _waiting(run: Run, step: Step, waits_for: Sequence[int]) -> str:
+    if run.status == Run.Status.HELD and run.hold != Run.Hold.LIMIT:
         return "not approved yet"
+    if run.status == Run.Status.HELD and run.held_by.get("step") == step.key:
+        return "held: limit"
+    if step.note:  # why its call is not made yet
+        return step.note
     if len(waits_for) > MOST_NAMED:
         return f"waits for {len(waits_for)} steps"
     return f"waits for {listed(waits_for)}" if waits_for else "next"

@@ -14,10 +14,11 @@ from django.http import QueryDict
 from apps.runs.models import Attempt, Step
 from apps.runs.reuse import digest_of, render
 from apps.web.figures import about_tokens, short_title
-from apps.web.looks import Look, look_of
+from apps.web.looks import Look, look_of, looks_of, models_in
 from apps.web.nests import Nest, nest_of
 from apps.web.paths import NoSuchStep, Path
 from apps.web.pieces import Piece, pieces_of
+from apps.web.stand_ins import StandIn, stand_ins_of
 from apps.web.texts import Shown, shown
 from apps.workflows.prompt import Rendered
 
@@ -98,7 +99,12 @@ class StepPanel:
 
     @cached_property
     def worker(self) -> Look:
+        """Whom the workflow names; see `stand_ins` for who was asked."""
         return look_of(self.row.worker, self.run.pool.get(self.row.worker))
+
+    @cached_property
+    def stand_ins(self) -> list[StandIn]:
+        return stand_ins_of(self.run, self.row, looks_of(self.run.pool))
 
     @cached_property
     def attempts(self) -> list[Attempt]:
@@ -208,7 +214,7 @@ class StepPanel:
         """Whether the prompt made again is, to the letter, what the call shown was sent."""
         if self.rendered is None or self.attempt is None or self.rendered.messages != self.attempt.sent:
             return False
-        frozen = self.run.pool.get(self.row.worker)
+        frozen = self.frozen
         return frozen is not None and digest_of(frozen, self.attempt.sent) == self.attempt.digest
 
     @cached_property
@@ -247,9 +253,13 @@ class StepPanel:
         return shown(json.dumps(body, indent=2, ensure_ascii=False), whole=self.is_whole, raw=True)
 
     @property
+    def frozen(self) -> Mapping[str, Any] | None:
+        """Who got the call that is shown, as the run froze them: the step's worker, or who stood in for it."""
+        return models_in(self.run.pool).get(self.attempt.worker if self.attempt else self.row.worker)
+
+    @property
     def identity(self) -> Mapping[str, Any]:
-        frozen = self.run.pool.get(self.row.worker)
-        identity: Mapping[str, Any] = frozen["identity"] if frozen else {}
+        identity: Mapping[str, Any] = self.frozen["identity"] if self.frozen else {}
         return identity
 
     @property

@@ -1,5 +1,6 @@
 """A run's page, the parts of it that are fetched again while it goes on, and what a person does with a run."""
 
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +15,13 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import services
+from apps.runs.freezing import PriceUnknown, check_prices
 from apps.runs.models import Proposal, Run
-from apps.web.access import person, visible_run
+from apps.runs.purse import outermost
+from apps.web.access import person, visible_run, wants_part
 from apps.web.panel import StepPanel
 from apps.web.paths import NoSuchStep, path_to
-from apps.web.posted import key_of, reason_in
+from apps.web.posted import key_of, reason_in, usd_in
 from apps.web.rounds import Planned, planned_in
 from apps.web.standing import Standing
 from apps.web.texts import shown
@@ -37,7 +40,10 @@ def page(request: HttpRequest, code: str) -> HttpResponse:
 
     A step of a nested run is named by the way to it, `?step=s2/s1`.
     """
-    run = visible_run(request.user, code)
+    return _page(request, visible_run(request.user, code))
+
+
+def _page(request: HttpRequest, run: Run, *, going_on: "GoingOn | None" = None, status: int = 200) -> HttpResponse:
     events = first_events(run)
     run.refresh_from_db()  # after the events: what the page shows is at least as new as the event it says it has seen
     standing = Standing(run, now=timezone.now())
@@ -50,9 +56,10 @@ def page(request: HttpRequest, code: str) -> HttpResponse:
         "view": "events" if request.GET.get("view") == "events" else "graph",
         "trail": events_after(run, _number(request, "after")) if request.GET.get("view") == "events" else None,
         "panel": _chosen(request, run),
+        "going_on": going_on,
         **_overview(request, standing),
     }
-    return render(request, "run/page.html", context)
+    return render(request, "run/page.html", context, status=status)
 
 
 def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
@@ -72,7 +79,7 @@ def _chosen(request: HttpRequest, run: Run) -> StepPanel | None:
 def head(request: HttpRequest, code: str) -> HttpResponse:
     standing = Standing(visible_run(request.user, code), now=timezone.now())
     # The buttons are replaced only when others are needed: one that is being pressed must not vanish under the finger.
-    context = _head(standing) | {"alone": True, "stale_actions": request.GET.get("actions") != standing.run.status}
+    context = _head(standing) | {"alone": True, "stale_actions": request.GET.get("actions") != standing.needs}
     return render(request, "run/_head.html", context)
 
 
@@ -166,6 +173,47 @@ def approve(request: HttpRequest, code: str) -> HttpResponse:
     return _to(run)
 
 
+@dataclass
+class GoingOn:
+    """The form that lets a held run go on, as it was filled in, and what is wrong with it."""
+
+    limit_usd: str
+    reason: str
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@require_POST
+def go_on(request: HttpRequest, code: str) -> HttpResponse:
+    """Let a run that is held at a limit go on, after raising its own limit where a new one is given."""
+    run = visible_run(request.user, code)
+    form = GoingOn(request.POST.get("limit_usd", "").strip()[:40], reason_in(request.POST))
+    try:
+        _let_go_on(run, form, by=person(request))
+    except Invalid as refusal:
+        form.errors["limit_usd"] = refusal.message
+    except Conflict as refusal:
+        if wants_part(request):
+            raise
+        messages.error(request, refusal.message)
+    if not wants_part(request):
+        return _page(request, run, going_on=form, status=422) if form.errors else _to(run)
+    context = {"standing": Standing(run, now=timezone.now()), "going_on": form, "submit_key": uuid4().hex}
+    return render(
+        request, "run/_hold.html" if form.errors else "run/_went_on.html", context, status=422 if form.errors else 200
+    )
+
+
+def _let_go_on(run: Run, form: GoingOn, *, by: User) -> None:
+    if run.nested_in_id is not None:
+        around = outermost(run)
+        raise Conflict(f"Run {run.code} is held with the run around it. Let run {around.code} go on.")
+    limit_usd = usd_in(form.limit_usd, field="limit_usd")
+    try:
+        services.go_on(run=run, by=by, now=timezone.now(), limit_usd=limit_usd, reason=form.reason)
+    except Conflict:
+        raise Conflict(f"Run {run.code} is not held at a limit any more.") from None
+
+
 @require_POST
 def rerun(request: HttpRequest, code: str) -> HttpResponse:
     """The same workflow again (`reuse`: only what has no result yet; `fresh`: every step), or a new `plan`."""
@@ -198,6 +246,8 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
             rounds=setup.get("rounds"),
             review=setup["review"],
             workers=_same_workers(run, profile, by=by),
+            limit_usd=run.limit_usd,
+            unknown_price_ok=_was_let_run_unpriced(run),
             submit_key=submit_key,
         )
     workflow = run.workflow
@@ -215,6 +265,15 @@ def _same_workers(run: Run, profile: Profile, *, by: User) -> list[str] | None:
     return [slug for slug in run.pool if slug in offered] or None
 
 
+def _was_let_run_unpriced(run: Run) -> bool:
+    """Whether somebody has said of this run that what it costs may stay unknown."""
+    try:
+        check_prices(run.setup)
+    except PriceUnknown:
+        return True
+    return False
+
+
 def _to(run: Run) -> HttpResponseRedirect:
     return redirect(reverse("run", args=[run.code]))
 
@@ -228,5 +287,6 @@ urls: list[URLPattern] = [
     path("runs/<code>/steps/<path:key>/", step, name="run-step"),
     path("runs/<code>/stop/", stop, name="run-stop"),
     path("runs/<code>/approve/", approve, name="run-approve"),
+    path("runs/<code>/go-on/", go_on, name="run-go-on"),
     path("runs/<code>/rerun/", rerun, name="run-rerun"),
 ]

@@ -177,7 +177,18 @@ class Page:
 def lines_of(runs: RunQuerySet, *, limit: int, now: datetime) -> list[Line]:
     """The newest `limit` of `runs`, with their steps, forks and people, in three queries."""
     shown = runs.select_related("owner", "parent").only(
-        *("code", "title", "profile", "setup", "status", "planned_by", "error_step", "created_at", "finished_at"),
+        *(
+            "code",
+            "title",
+            "profile",
+            "setup",
+            "status",
+            "hold",
+            "planned_by",
+            "error_step",
+            "created_at",
+            "finished_at",
+        ),
         *("input_tokens", "output_tokens", "cost_usd", "cost_unknown"),
         *("owner__username", "owner__first_name", "owner__last_name", "parent__code"),
     )

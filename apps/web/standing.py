@@ -9,9 +9,11 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 
+from apps.audit import log
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.web.counted import Counted, counted_of, how_taken
 from apps.web.figures import plural, seconds, usd
+from apps.web.held import Held, held_of
 from apps.web.looks import Look, looks_of
 from apps.web.nests import Nest, nests_of
 from apps.web.outline import Line, lines_of
@@ -82,6 +84,23 @@ class Standing:
 
     # --- the head --------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def held(self) -> Held | None:
+        """The limit that holds it; None where none does."""
+        return held_of(self.run, now=self.now)
+
+    @property
+    def state(self) -> str:
+        """`Running`, `Held: limit`"""
+        state = self.run.get_status_display()
+        return f"{state}: limit" if self.held else state
+
+    @property
+    def needs(self) -> str:
+        """By what a page tells whether its buttons are still those that this run needs."""
+        held_by = self.run.held_by if self.held else {}
+        return " ".join([self.run.status, *(str(held_by[name]) for name in ("step", "spent_usd") if name in held_by)])
+
     @property
     def elapsed_ms(self) -> float:
         return ((self.run.finished_at or self.now) - self.run.created_at).total_seconds() * 1000
@@ -139,6 +158,15 @@ class Standing:
         if len(self.proposals) > 1:
             parts.append(f"asked {len(self.proposals)} times")
         return " · ".join(parts)
+
+    @cached_property
+    def why_not_planned(self) -> str:
+        """What keeps the planner's model from being asked; empty where nothing does."""
+        if self.run.status not in Run.LIVE:
+            return ""
+        events = log.read(self.run.trail, verbs=["planning.waiting", "planning.started", "workflow.adopted"])
+        last = events[-1] if events else None
+        return str(last.data.get("words", "")) if last and last.verb == "planning.waiting" else ""
 
     @property
     def plan(self) -> Proposal | None:

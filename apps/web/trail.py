@@ -1,15 +1,17 @@
 """Tells a run's trail in its page: as facts for the canvas, and as a list of events to read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from apps.audit import log
 from apps.audit.log import Read
 from apps.runs.models import Run
 from apps.web import following
-from apps.web.figures import plural, seconds
+from apps.web.figures import plural, price, seconds, spaced, usd
+from apps.web.looks import Look, looks_of
 from apps.web.planners import label_of
 
 FIRST_EVENTS = 2_000  # with the page; what is beyond comes over the socket
@@ -41,10 +43,11 @@ def events_after(run: Run, after: int) -> tuple[list[Told], int | None]:
     """A page of events, and the place to go on from; None where there are no more."""
     events = log.read(run.trail, after=after, limit=PAGE + 1, texts_limit=120)
     more = events[PAGE - 1].seq if len(events) > PAGE else None
-    return [_told(event) for event in events[:PAGE]], more
+    looks = looks_of(run.pool)
+    return [_told(event, looks) for event in events[:PAGE]], more
 
 
-def _told(event: Read) -> Told:
+def _told(event: Read, looks: Mapping[str, Look]) -> Told:
     step = event.data.get("step")
     return Told(
         seq=event.seq,
@@ -54,9 +57,63 @@ def _told(event: Read) -> Told:
         who=event.actor.label,
         kind=event.actor.kind,
         step=step if isinstance(step, str) else None,
-        facts=tuple(_facts(event.data)),
+        facts=tuple(OF_THEIR_OWN[event.verb](event.data, looks) if event.verb in OF_THEIR_OWN else _facts(event.data)),
         text=_text(event.texts),
     )
+
+
+Facts = Callable[[dict[str, Any], Mapping[str, Look]], Sequence[str]]
+
+
+def _waiting(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [str(data.get("words", ""))]
+
+
+def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    instead, before = (_name(looks, data.get(side)) for side in ("to", "from"))
+    return [f"{instead} stands in for {before}", spaced(str(data.get("kind", "")))]
+
+
+def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    limit = data.get("limit")
+    if data.get("reason") != "limit" or not isinstance(limit, dict):
+        return ["for review"]
+    return [
+        f"limit of “{limit['label']}”: {usd(Decimal(limit['limit_usd']))}",
+        f"{usd(Decimal(limit['spent_usd']))} spent",
+        f"the call could cost up to {usd(Decimal(limit['needed_usd']))}",
+    ]
+
+
+def _resumed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    limit = data.get("limit_usd")
+    return ["without a limit of its own" if limit is None else f"limit of the run: {usd(Decimal(limit))}"]
+
+
+def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    cost = data.get("cost_usd")
+    return [
+        f"vectors of {plural(int(data.get('texts', 0)), 'text')} by {_name(looks, data.get('worker'))}",
+        *([spaced(data["kind"])] if isinstance(data.get("kind"), str) else []),
+        plural(int(data.get("input_tokens", 0)), "token"),
+        price(None if cost is None else Decimal(cost)),
+    ]
+
+
+def _name(looks: Mapping[str, Look], slug: object) -> str:
+    look = looks.get(str(slug))
+    return look.name if look else str(slug)
+
+
+OF_THEIR_OWN: Mapping[str, Facts] = {
+    "step.waiting": _waiting,
+    "planning.waiting": _waiting,
+    "step.fellback": _stood_in,
+    "run.held": _held,
+    "run.resumed": _resumed,
+    "embedding.done": _embedded,
+    "embedding.failed": _embedded,
+}
 
 
 def _facts(data: dict[str, Any]) -> Sequence[str]:

@@ -52,11 +52,12 @@ def trouble_of(standing: Standing) -> Trouble | None:
         of = f" of {tries}" if last.number <= tries else ""  # who took the run over began to count its tries anew
         title += f" at attempt {last.number}{of}" if last.number > 1 else " at its first attempt"
     kind = last.error_kind if last else "unavailable"
-    said = (last.error if last else "") or line.row.note or run.error
+    said = line.row.note or (last.error if last else "") or run.error
+    asked = standing.looks.get(last.worker, line.worker) if last else line.worker
     details = ", ".join(
         part
         for part in (
-            line.worker.name,
+            asked.name,
             kind.replace("_", " "),
             f"HTTP {last.error_status}" if last and last.error_status else "",
         )

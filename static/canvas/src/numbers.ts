@@ -19,3 +19,5 @@ export function list(items: readonly (string | number)[]): string {
   if (items.length < 2) return items.join("");
   return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
+
+export const capitalised = (words: string): string => words.slice(0, 1).toUpperCase() + words.slice(1);

@@ -111,7 +111,7 @@ function watch(host: HTMLElement): void {
       const news = events.filter((event) => event.seq > renderedAt);
       if (news.length === 0) return finish(after);
       for (const part of staleParts(news, before, after, selected.get())) refresh[part]();
-      if (before.seq > 0) announcer.say(...sentences(news, after));
+      if (before.seq > 0) announcer.say(...sentences(news, after, before));
       finish(after);
     },
     onText: grew,
@@ -128,7 +128,7 @@ function watch(host: HTMLElement): void {
     const inner = step?.startsWith(`${nested.path}/`) ? step.slice(nested.path.length + 1) : null;
     const isShown = step === nested.path ? before.steps !== after.steps : inner !== null;
     if (isShown && staleParts(events, before, after, inner).has("panel")) refresh.panel();
-    if (folds.isOpen(nested.path)) announcer.say(...within(nested.path, sentences(events, after), session.state));
+    if (folds.isOpen(nested.path)) announcer.say(...within(nested.path, sentences(events, after, before), session.state));
   };
 
   const finish = (state: RunState): void => {

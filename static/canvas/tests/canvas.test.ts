@@ -325,3 +325,37 @@ test("a card has the role its planner gave the step", () => {
   const trail = new Trail().submitted().add("workflow.adopted", { by: "planner", warnings: [], steps, sink: { kind: "last" } });
   expect(graphOf(view(trail), sight()).cards[0]?.role).toBe("thinker");
 });
+
+describe("doors and limits in the graph", () => {
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"] });
+  const waits = { worker: "atlas", why: "place", ahead: 3, until: null, words: "waiting for a place at Atlas (3 ahead)" };
+  const cards = (trail: Trail) => graphOf(view(trail), sight()).cards;
+
+  test("a card says why its step waits, and then what is read", () => {
+    const trail = begun().add("step.waiting", { step: "s1", ...waits });
+    expect(cards(trail).map(({ text }) => text)).toEqual(["Waiting for a place at Atlas (3 ahead)", "Reads 1"]);
+  });
+
+  test("a card shows who stands in, and for whom", () => {
+    const trail = begun().add("step.fellback", { step: "s1", from: "atlas", to: "cedar", kind: "server" });
+    expect(cards(trail)[0]).toMatchObject({ worker: { name: "cedar" }, insteadOf: { name: "Atlas" } });
+    expect(cards(trail)[1]?.insteadOf).toBeNull();
+  });
+
+  test("the step that a limit holds says so, the others what they read", () => {
+    const trail = begun().add("run.held", { reason: "limit", step: "s1", limit: {} });
+    expect(cards(trail).map(({ state, text }) => [state, text])).toEqual([
+      ["held", "Held: its call could cross a limit"],
+      ["held", "Reads 1"],
+    ]);
+  });
+
+  test("a planner that waits has a note in the place of steps", () => {
+    const trail = new Trail().submitted().add("planning.waiting", { conductor: "sim", ...waits });
+    const { notes, cards, rounds } = graphOf(view(trail), sight());
+    expect(notes).toMatchObject([{ title: "The plan", text: "Waiting for a place at Atlas (3 ahead)" }]);
+    expect([cards, rounds]).toEqual([[], []]);
+    const later = begun().add("planning.waiting", { conductor: "sim", ...waits });
+    expect(graphOf(view(later), sight()).notes).toMatchObject([{ title: "What comes next", access: ["s2"] }]);
+  });
+});

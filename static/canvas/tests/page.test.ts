@@ -318,6 +318,52 @@ describe("what is said of rounds, nested runs and votes", () => {
   });
 });
 
+describe("what is said of doors and limits", () => {
+  const waits = { step: "s1", worker: "atlas", why: "place", ahead: 3, until: null, words: "waiting for a place at Atlas (3 ahead)" };
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [] });
+  const last = (trail: Trail): string[] => {
+    const before = replay(trail.events.slice(0, -1));
+    return sentences(trail.events.slice(-1), replay(trail.events), before);
+  };
+
+  test("a step that waits is told once, however the line moves", () => {
+    const trail = begun().add("step.waiting", waits);
+    expect(last(trail)).toEqual(["Step 1, Do s1, is waiting for a place at Atlas (3 ahead)."]);
+    expect(last(trail.add("step.waiting", { ...waits, ahead: 2 }))).toEqual([]);
+  });
+
+  test("a planner that waits, likewise", () => {
+    const told = { conductor: "sim", why: "rate", ahead: 0, until: null, words: "waiting: Sim takes only so many" };
+    const trail = new Trail().submitted().add("planning.waiting", told);
+    expect(last(trail)).toEqual(["The planner is waiting: Sim takes only so many."]);
+    expect(last(trail.add("planning.waiting", told))).toEqual([]);
+  });
+
+  test("who stands in, a limit, and going on", () => {
+    const away = { step: "s1", from: "atlas", to: "cedar", kind: "server" };
+    expect(last(begun().add("step.fellback", away))).toEqual(["Step 1, Do s1, goes to another worker."]);
+    expect(last(begun().add("run.held", { reason: "limit", step: "s1" }))).toEqual(["The run is held at a limit of money."]);
+    expect(last(begun().add("run.held", { reason: "review" }))).toEqual(["The run waits for approval."]);
+    expect(last(begun().add("run.resumed", { limit_usd: "1" }))).toEqual(["The run goes on."]);
+  });
+
+  test("vectors that did not come, and not those that did", () => {
+    const bill = { worker: "embed", input_tokens: 3, cost_usd: "0" };
+    expect(last(begun().add("embedding.failed", bill))).toEqual(["An embedding worker failed."]);
+    expect(last(begun().add("embedding.done", bill))).toEqual([]);
+  });
+});
+
+test("a wait makes the outline stale, and the panel of its step", () => {
+  const trail = new Trail().submitted().adopted({ s1: [], s2: [] });
+  const before = replay(trail.events);
+  const told = { worker: "atlas", why: "place", ahead: 1, until: null, words: "waiting" };
+  const news = trail.add("step.waiting", { step: "s1", ...told }).events.slice(-1);
+  const parts = (selected: string): string[] => [...staleParts(news, before, replay(news, before), selected)].sort();
+  expect(parts("s1")).toEqual(["answer", "head", "outline", "panel"]);
+  expect(parts("s2")).toEqual(["answer", "head", "outline"]);
+});
+
 test("what is planned next makes outline and answer stale, too", () => {
   const trail = new Trail().submitted({ rounds: 2 }).planned(1, 1, null).adopted({ s1: [] });
   const before = replay(trail.events);

@@ -274,3 +274,65 @@ test("what an embedding worker took is counted, also where it failed, and an unk
   trail.add("embedding.done", { worker: "mine", input_tokens: 5, cost_usd: null });
   expect(replay(trail.events)).toMatchObject({ tokens: 22, costUsd: 3.4e-7, unpriced: true });
 });
+
+describe("a step that cannot be called yet", () => {
+  const waits = { worker: "birch", why: "place", ahead: 3, until: null, words: "waiting for a place at Birch (3 ahead)" };
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: [] });
+  const waiting = (trail: Trail, key = "s1"): string | undefined => stepOf(replay(trail.events), key)?.waiting;
+
+  test("says why, and no more once it is called", () => {
+    const trail = begun().add("step.waiting", { step: "s1", ...waits });
+    expect(waiting(trail)).toBe("waiting for a place at Birch (3 ahead)");
+    expect(waiting(trail, "s2")).toBe("");
+    expect(waiting(trail.started("s1", 11))).toBe("");
+  });
+
+  test("says why it is not tried again yet", () => {
+    const failed = { step: "s1", attempt: 11, number: 1, kind: "rate_limited", retryable: true, retry_in_s: 2, duration_ms: 9 };
+    const trail = begun().started("s1", 11).add("attempt.failed", failed).add("step.waiting", { step: "s1", ...waits });
+    expect(stepOf(replay(trail.events), "s1")).toMatchObject({ status: "running", waiting: waits.words });
+  });
+
+  test.each([
+    ["run.stopped", { cutting: [] }],
+    ["run.held", { reason: "limit", step: "s2", limit: {} }],
+    ["step.failed", { step: "s1", attempt: null, kind: "circuit" }],
+  ])("waits no more after %s", (verb, data) => {
+    expect(waiting(begun().add("step.waiting", { step: "s1", ...waits }).add(verb, data))).toBe("");
+  });
+
+  test("a planner that waits says so until it is asked", () => {
+    const trail = new Trail().submitted().add("planning.waiting", { conductor: "sim", ...waits });
+    expect(replay(trail.events)).toMatchObject({ status: "planning", planningWaits: waits.words });
+    trail.add("planning.started", { proposal: 5, number: 1, conductor: "sim" });
+    expect(replay(trail.events).planningWaits).toBe("");
+  });
+});
+
+test("who stands in is the step's worker from then on, and in whose place is remembered", () => {
+  const data = { step: "s1", from: "atlas", to: "cedar", kind: "server" };
+  const trail = new Trail().submitted().adopted({ s1: [] }).add("step.fellback", data, { reason: "it broke" });
+  const standIn = { from: "atlas", to: "cedar", kind: "server", reason: "it broke" };
+  expect(stepOf(replay(trail.events), "s1")).toMatchObject({ worker: "cedar", standIn });
+});
+
+describe("a run held at a limit", () => {
+  const held = (): Trail =>
+    new Trail().submitted().adopted({ s1: [], s2: ["s1"] }).add("run.held", { reason: "limit", step: "s2", limit: {} });
+
+  test("says at which step, and goes on when it is let", () => {
+    expect(replay(held().events)).toMatchObject({ status: "held", heldFor: "limit", heldAt: "s2" });
+    const resumed = replay(held().add("run.resumed", { limit_usd: "1" }).events);
+    expect(resumed).toMatchObject({ status: "running", heldFor: null, heldAt: null });
+  });
+
+  test("before it had a plan, it is queued again", () => {
+    const trail = new Trail().submitted().add("run.held", { reason: "limit", step: null, limit: {} });
+    expect(replay(trail.add("run.resumed", { limit_usd: null }).events).status).toBe("queued");
+  });
+
+  test("once stopped, it is not let go on", () => {
+    const trail = held().add("run.stopped", { cutting: [] }).add("run.resumed", { limit_usd: "1" });
+    expect(replay(trail.events).status).toBe("cancelled");
+  });
+});

@@ -1,13 +1,16 @@
 """Runs as the tests of pages want them."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
 from apps.accounts.models import User
+from apps.runs.calling import told_of
 from apps.runs.models import Proposal, Run
 from apps.runs.reuse import digest_of, render
-from apps.workers.models import Profile
+from apps.spend.book import Refusal
+from apps.workers.models import Fallback, Profile, Worker
 from apps.workflows.workflow import Last, Sink, Step, Workflow
 from tests.factories import Driving, chain, make_pool, make_run, reply
 
@@ -86,3 +89,58 @@ def nest(driving: Driving, key: str) -> Driving:
     digest = digest_of(frozen, rendered.messages)
     _, nested = driving.write(driving.desk.nest, step=step, number=1, frozen=frozen, digest=digest, rendered=rendered)
     return Driving(nested, at=driving.at)
+
+
+def refused(driving: Driving, key: str) -> Refusal:
+    """A call of a step that could cross a limit: what the desk answers when it is to be started."""
+    step, messages = driving.step(key), driving.messages(key)
+    frozen = driving.run.pool[step.worker]
+    answer = driving.write(
+        driving.desk.start_step,
+        step=step,
+        number=step.attempts.count() + 1,
+        frozen=frozen,
+        digest=digest_of(frozen, messages),
+        messages=messages,
+    )
+    assert isinstance(answer, Refusal), "nothing limits it"
+    return answer
+
+
+def hold_at(driving: Driving, key: str) -> Run:
+    """The run is held at the limit that the step's call could cross."""
+    driving.write(driving.desk.hold, limit=told_of(refused(driving, key)), step=key)
+    return driving.told()
+
+
+def wait_at(driving: Driving, key: str, words: str) -> None:
+    """The step must wait at its worker's door."""
+    step = driving.step(key)
+    waiting = {"why": "place", "ahead": 3, "until": None}
+    driving.write(driving.desk.wait_step, step=step, worker=step.worker, waiting=waiting, words=words)
+
+
+def let_stand_in(worker: str, *instead: str) -> None:
+    """Have others stand in for a worker, in this order."""
+    for position, slug in enumerate(instead):
+        asked, other = Worker.objects.get(slug=worker), Worker.objects.get(slug=slug)
+        Fallback.objects.create(worker=asked, instead=other, position=position)
+
+
+def stood_in(driving: Driving, key: str, instead: str, text: str | None = None, *, why: str = "HTTP 500") -> None:
+    """Another worker is asked in the place of the step's own, and answers where there is a `text`."""
+    step, messages = driving.step(key), driving.messages(key)
+    driving.write(driving.desk.stand_in, step=step, worker=step.worker, instead=instead, kind="server", why=why)
+    chain: Sequence[dict[str, Any]] = driving.run.pool[step.worker]["fallbacks"]
+    frozen = next(each for each in chain if each["slug"] == instead)
+    driving.desk.purse.look_up(instead, at=driving.tick())
+    attempt = driving.write(
+        driving.desk.start_step,
+        step=step,
+        number=step.attempts.count() + 1,
+        frozen=frozen,
+        digest=digest_of(frozen, messages),
+        messages=messages,
+    )
+    if text is not None:
+        driving.write(driving.desk.succeed_step, step=step, attempt=attempt, frozen=frozen, completion=reply(text))

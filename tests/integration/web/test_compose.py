@@ -1,6 +1,7 @@
 """Handing in a task: one run, whatever is pressed; and nothing typed is lost."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -90,6 +91,61 @@ def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client
     assert Run.objects.get().setup["review"] is True
 
 
+def test_the_most_that_it_may_cost_reaches_the_run(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled(limit_usd=" $0.5 "))
+
+    assert Run.objects.get().limit_usd == Decimal("0.5")
+
+
+def test_where_none_is_given_the_profiles_limit_holds_and_is_told(browser: Client, pool: Profile) -> None:
+    Profile.objects.filter(pk=pool.pk).update(budget_usd=Decimal("0.75"))
+
+    html = page(browser)
+    browser.post("/", filled())
+
+    assert "; for at most $0.750." in html
+    assert "Studio Ultra allows $0.750 a run." in html
+    assert "Studio Mini sets no limit of its own in USD." in html
+    assert Run.objects.get().limit_usd == Decimal("0.75")
+
+
+def test_with_another_limit_it_is_another_run(browser: Client, pool: Profile) -> None:
+    browser.post("/", filled(limit_usd="0.5"))
+    browser.post("/", filled(limit_usd="0.6"))
+
+    assert Run.objects.count() == 2
+
+
+def test_an_unknown_price_is_asked_about_at_its_place_and_all_that_was_typed_is_kept(
+    browser: Client, pool: Profile
+) -> None:
+    Worker.objects.filter(slug="sim-delta").update(output_price_usd=None)
+    sent = filled(task="Keep <this>.", max_steps="4", limit_usd="0.25", review="1")
+
+    refused = browser.post("/", sent)
+    html = refused.content.decode()
+    agreed = browser.post("/", sent | {"unknown_price": "1"})
+
+    assert refused.status_code == 422
+    assert "The price of Delta is unknown" in html
+    assert re.search(r'name="unknown_price" value="1" aria-describedby="price-error" autofocus', html)
+    assert "Run all the same: its cost will be unknown" in html
+    assert "Keep &lt;this&gt;." in html
+    assert 'value="0.25"' in html
+    assert agreed.status_code == 302
+    assert Run.objects.get().limit_usd == Decimal("0.25")
+
+
+def test_what_was_agreed_to_stays_agreed_to_when_something_else_is_wrong(browser: Client, pool: Profile) -> None:
+    html = browser.post("/", filled(task="", unknown_price="1")).content.decode()
+
+    assert 'name="unknown_price" value="1" checked' in html
+
+
+def test_nobody_is_asked_about_prices_that_are_known(browser: Client, pool: Profile) -> None:
+    assert "unknown_price" not in page(browser)
+
+
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +164,11 @@ def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client
         ({"rounds": "0"}, "Give a number of rounds from 1 to 5"),
         ({"rounds": "6"}, "Give a number of rounds from 1 to 5"),
         ({"rounds": "-1"}, "Give a number of rounds from 1 to 5"),
+        ({"limit_usd": "much"}, "Give a sum in USD such as 0.50"),
+        ({"limit_usd": "0,50"}, "Give a sum in USD such as 0.50"),
+        ({"limit_usd": "-1"}, "Give a sum in USD such as 0.50"),
+        ({"limit_usd": "0.00001"}, "Give a sum in USD such as 0.50"),
+        ({"limit_usd": "Infinity"}, "Give a sum in USD such as 0.50"),
         ({"workers": ["sim-atlas", "nobody"]}, "“nobody” is no worker that “Studio Ultra” offers."),
         ({"workers": ["\0<b>"]}, "is no worker that"),
     ],
@@ -115,7 +176,8 @@ def test_a_profile_that_reviews_is_not_overruled_by_an_empty_box(browser: Client
 def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
     browser: Client, pool: Profile, given: dict[str, Any], said: str
 ) -> None:
-    sent = filled(review="1", **({"max_steps": "4", "rounds": "2", "workers": ["sim-cedar"]} | given))
+    limits: dict[str, Any] = {"max_steps": "4", "rounds": "2", "limit_usd": "0.25", "workers": ["sim-cedar"]}
+    sent = filled(review="1", **(limits | given))
 
     response = browser.post("/", sent)
 
@@ -126,6 +188,7 @@ def test_a_refusal_stands_beside_its_field_and_all_that_was_typed_is_kept(
     assert 'name="review" value="1" checked' in html
     assert f'name="max_steps" inputmode="numeric" min="1" max="150" value="{sent["max_steps"]}"' in html
     assert f'name="rounds" inputmode="numeric" min="1" max="5" value="{sent["rounds"]}"' in html
+    assert f'maxlength="20" autocomplete="off" value="{sent["limit_usd"]}"' in html
     ticked = re.findall(r'name="workers" value="([^"]+)" checked', html)
     assert ticked == [worker for worker in sent["workers"] if worker.startswith("sim-")]
     assert '<details class="limits" open>' in html

@@ -39,6 +39,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         data-problem={problem?.severity}
         data-long={isLong}
         data-nests={card.nest !== null}
+        data-stand-in={card.insteadOf !== null}
         data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
       >
         <div className="flow-title">
@@ -49,7 +50,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
           <span title={card.title}>{card.title}</span>
         </div>
         <div className="flow-meta">
-          <WorkerChip worker={card.worker} />
+          <WorkerChip worker={card.worker} insteadOf={card.insteadOf} />
           <span>{isWriting && card.meta === "" ? tail.rate : card.meta}</span>
         </div>
         {problem === undefined || isWriting ? (

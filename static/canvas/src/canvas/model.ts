@@ -12,6 +12,8 @@ export type Card = Node & {
   role: string;
   state: CardState;
   worker: WorkerLook | null;
+  /** In whose place that worker is asked; null where it is the step's own. */
+  insteadOf: WorkerLook | null;
   /** At the right of the worker: a time, an attempt, a size. */
   meta: string;
   text: string;

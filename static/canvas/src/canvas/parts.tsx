@@ -25,10 +25,20 @@ export function Dot({ state }: { state: CardState }) {
   );
 }
 
-export function WorkerChip({ worker }: { worker: WorkerLook | null }) {
+/** Who is asked; where that is who stands in, behind the one in whose place. */
+export function WorkerChip({ worker, insteadOf = null }: { worker: WorkerLook | null; insteadOf?: WorkerLook | null }) {
   if (worker === null) return <span className="flow-worker">no worker yet</span>;
   return (
-    <span className="flow-worker">
+    <span className="flow-worker" title={insteadOf === null ? undefined : `${worker.name} stood in for ${insteadOf.name}`}>
+      {insteadOf !== null && (
+        <>
+          <i className="flow-replaced" data-colour={insteadOf.colour} aria-hidden="true">
+            {insteadOf.letter}
+          </i>
+          <span className="visually-hidden">instead of {insteadOf.name}: </span>
+          <b aria-hidden="true">→</b>
+        </>
+      )}
       <i data-colour={worker.colour} aria-hidden="true">
         {worker.letter}
       </i>

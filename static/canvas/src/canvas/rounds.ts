@@ -5,7 +5,7 @@
  */
 import type { Draft } from "../live/session";
 import { isInTurns, planningRound, type Planning, type RunState } from "../live/state";
-import { plural } from "../numbers";
+import { capitalised, plural } from "../numbers";
 import { NO_GRAPH, roundKey, type Card, type CardState, type Graph, type Note, type Round } from "./model";
 
 /** The round that the steps of `draft` belong to. */
@@ -18,6 +18,7 @@ export function draftRound(state: RunState, draft: Draft | null): number {
 
 /** Notes in the place of steps: for rounds that added none (yet), and for the turn that is being decided. */
 export function notesOf(state: RunState, cards: readonly Card[], prefix: string): Note[] {
+  if (state.planningWaits !== "") return [waitsNote(state, cards, prefix)];
   if (state.steps.length === 0) return [];
   if (isInTurns(state.planner, state.steps)) return cards.length > state.steps.length ? [] : turnNote(state, cards, prefix);
   const drawn = new Set(cards.map((card) => card.round ?? 1));
@@ -72,6 +73,20 @@ export function waitingNote(state: RunState | undefined, prefix: string): Graph 
 
 const laterRounds = (state: RunState): number[] =>
   [...new Set(state.planning.map(({ round }) => round))].filter((round) => round > 1).sort((a, b) => a - b);
+
+/** The planner's model cannot be asked yet, and why. */
+function waitsNote(state: RunState, cards: readonly Card[], prefix: string): Note {
+  const last = cards.at(-1);
+  return {
+    key: `${prefix}note:waits`,
+    access: last === undefined ? [] : [last.key],
+    round: last?.round ?? 1,
+    title: last === undefined ? "The plan" : "What comes next",
+    text: capitalised(state.planningWaits),
+    state: "waiting",
+    stream: null,
+  };
+}
 
 function turnNote(state: RunState, cards: readonly Card[], prefix: string): Note[] {
   const entry = state.planning.at(-1);

@@ -2,7 +2,7 @@
 import { drafted, type DraftedStep } from "../draft";
 import type { Draft } from "../live/session";
 import { hasResult, isInTurns, type RunState, type Step } from "../live/state";
-import { count, list, plural, seconds } from "../numbers";
+import { capitalised, count, list, plural, seconds } from "../numbers";
 import { title } from "../title";
 import { lookOf, type Workers } from "../workers";
 import { criticalLength, type Card, type CardState, type Edge, type Graph, type Nest } from "./model";
@@ -65,8 +65,9 @@ function cardOf(step: Step, state: RunState, sight: Sight, prefix: string): Card
     role: step.role,
     state: stateOf(step, state),
     worker: lookOf(sight.workers, step.worker),
+    insteadOf: step.standIn === null ? null : lookOf(sight.workers, step.standIn.from),
     meta: metaOf(step),
-    text: textOf(step, state.steps, sight),
+    text: textOf(step, state, sight),
     stream: step.status === "running" && attempt?.status === "running" ? `a${attempt.id}` : null,
     problems: state.warnings
       .filter((warning) => warning.step === step.key)
@@ -106,6 +107,7 @@ function draftCard(step: DraftedStep, steps: readonly DraftedStep[], { round, wo
     role: "",
     state: "draft",
     worker: step.worker === null ? null : lookOf(workers, step.worker),
+    insteadOf: null,
     meta: "",
     text: step.access === null ? "Being planned" : readsOf(step.access, steps),
     stream: null,
@@ -134,12 +136,14 @@ function metaOf(step: Step): string {
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
 
-function textOf(step: Step, steps: readonly Step[], sight: Sight): string {
+function textOf(step: Step, { steps, status, heldAt }: RunState, sight: Sight): string {
   const attempt = step.attempts.at(-1);
   switch (step.status) {
     case "waiting":
-      return readsOf(step.access, steps);
+      if (status === "held" && heldAt === step.key) return "Held: its call could cross a limit";
+      return capitalised(step.waiting) || readsOf(step.access, steps);
     case "running":
+      if (step.waiting !== "") return capitalised(step.waiting);
       if (step.nested !== null) return `A run of its own: ${progressOf(sight.inside(step.nested))}`;
       return attempt?.status === "failed" ? (attempt.error ?? "Trying again") : "Waiting for the first token";
     case "succeeded":

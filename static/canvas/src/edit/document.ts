@@ -46,6 +46,7 @@ export function graphOf(document: Document, workers: Workers): Graph {
     role: step.role,
     state: document.recorded?.[step.key] ? "reused" : "edited",
     worker: step.worker === "" ? null : lookOf(workers, step.worker),
+    insteadOf: null,
     meta: document.recorded?.[step.key] ? "recorded" : "",
     text: readsOf(document, step),
     stream: null,

@@ -24,6 +24,17 @@ export type Verdict = "kept" | "changed";
 export type Warning = { code: string; message: string; step: string | null };
 type OfAttempt = { step: string; attempt: number };
 type Money = string | null;
+/** Why a call is not made yet, and in words for people; `until` only where that is known. */
+export type Wait = { words: string; why: string; ahead: number; until: string | null };
+/** A limit of money that a call could cross: sums in USD, as texts. */
+export type Limit = {
+  account: string;
+  label: string;
+  limit_usd: string;
+  spent_usd: string;
+  reserved_usd: string;
+  needed_usd: string;
+};
 type Planned = {
   proposal: number;
   number: number;
@@ -57,6 +68,7 @@ export type RunEvent =
   | Sealed<"run.takenover", { driver: string; lost: string | null }>
   | Sealed<"run.released", { claim: number }>
   | Sealed<"planning.started", { proposal: number; number: number; round?: number; conductor: string | null }>
+  | Sealed<"planning.waiting", Wait & { conductor: string }>
   | Sealed<"planning.failed", Planned, { raw?: string; error?: string }>
   | Sealed<"planning.done", Planned, { raw?: string }>
   | Sealed<"planning.cut" | "planning.lost", { proposal: number; number: number }>
@@ -77,6 +89,8 @@ export type RunEvent =
       "step.started",
       OfAttempt & { number: number; worker: string; input_tokens_estimate?: number | null; nested?: string }
     >
+  | Sealed<"step.waiting", Wait & { step: string; worker: string }>
+  | Sealed<"step.fellback", { step: string; from: string; to: string; kind: string }, { reason?: string }>
   | Sealed<
       "attempt.failed",
       OfAttempt & { number: number; kind: string; retryable: boolean; retry_in_s: number | null; duration_ms: number },
@@ -115,7 +129,8 @@ export type RunEvent =
       { answer?: string }
     >
   | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>
-  | Sealed<"run.held", { reason: string }>
+  | Sealed<"run.held", { reason: string; step?: string | null; limit?: Limit }>
+  | Sealed<"run.resumed", { limit_usd: string | null }, { reason?: string }>
   | Sealed<"run.approved", Record<string, never>>
   | Sealed<"run.forked", { child: string }>;
 

@@ -33,8 +33,10 @@ function apply(state: RunState, event: RunEvent): RunState {
       };
     case "run.claimed":
       return { ...state, startedAt: state.startedAt ?? event.at };
+    case "planning.waiting":
+      return { ...state, status: plansNow(state), planningWaits: event.data.words };
     case "planning.started":
-      return { ...state, status: plansNow(state), planning: [...state.planning, begun(event)] };
+      return { ...state, status: plansNow(state), planning: [...state.planning, begun(event)], planningWaits: "" };
     case "planning.failed":
     case "planning.done":
       return planned(state, event);
@@ -54,6 +56,13 @@ function apply(state: RunState, event: RunEvent): RunState {
       return extended(state, event);
     case "step.started":
       return { ...changeStep(state, event.data.step, (step) => started(step, event)), status: goOn(state, "running") };
+    case "step.waiting":
+      return changeStep(state, event.data.step, (step) => ({ ...step, waiting: event.data.words }));
+    case "step.fellback": {
+      const { from, to, kind } = event.data;
+      const standIn = { from, to, kind, reason: event.texts.reason ?? "" };
+      return changeStep(state, event.data.step, (step) => ({ ...step, worker: to, standIn, waiting: "" }));
+    }
     case "attempt.failed":
       return changeStep(state, event.data.step, (step) =>
         changeAttempt(step, event.data.attempt, {
@@ -73,6 +82,7 @@ function apply(state: RunState, event: RunEvent): RunState {
       return changeStep(state, event.data.step, (step) => ({
         ...changeAttempt(step, event.data.attempt, { status: "failed" }),
         status: "failed",
+        waiting: "",
         error: event.texts.error ?? event.data.kind,
         endedAt: event.at,
       }));
@@ -102,9 +112,14 @@ function apply(state: RunState, event: RunEvent): RunState {
       return changeStep(state, event.data.step, (step) => ({
         ...changeAttempt(step, event.data.attempt, { status: "lost" }),
         status: step.status === "running" ? "waiting" : step.status,
+        waiting: "",
       }));
     case "run.held":
-      return { ...state, status: goOn(state, "held"), heldFor: event.data.reason };
+      return held(state, event);
+    case "run.resumed": {
+      const status = goOn(state, state.steps.length > 0 ? "running" : "queued");
+      return { ...state, status, heldFor: null, heldAt: null };
+    }
     case "run.approved":
       return { ...state, status: goOn(state, "running"), heldFor: null };
     case "run.forked":
@@ -153,6 +168,13 @@ function spent(state: RunState, bill: { tokens: number; cost: string | null }): 
   };
 }
 
+/** Nothing waits at a door any more: calls that were not made are asked for again. */
+function held(state: RunState, event: Of<"run.held">): RunState {
+  const { reason, step } = event.data;
+  const steps = state.steps.map((each) => (each.waiting === "" ? each : { ...each, waiting: "" }));
+  return { ...state, status: goOn(state, "held"), heldFor: reason, heldAt: step ?? null, steps, planningWaits: "" };
+}
+
 function begun(event: Of<"planning.started">): Planning {
   return {
     proposal: event.data.proposal,
@@ -198,6 +220,7 @@ function adopted(state: RunState, event: Of<"workflow.adopted">): RunState {
     ...state,
     status: goOn(state, "running"),
     warnings: data.warnings,
+    planningWaits: "",
     sink: sinkIn(data.sink),
     steps: data.steps.map((step, index) => laidOut(step, index + 1, texts)),
   };
@@ -226,6 +249,8 @@ function laidOut(step: AdoptedStep, position: number, texts: Record<string, stri
     position,
     instruction: texts[`instruction:${step.key}`] ?? "",
     worker: step.worker,
+    standIn: null,
+    waiting: "",
     access: step.access,
     role: step.role ?? "",
     round: step.round ?? 1,
@@ -272,6 +297,7 @@ function started(step: Step, event: Of<"step.started">): Step {
     ...step,
     status: "running",
     worker: event.data.worker,
+    waiting: "",
     nested: event.data.nested ?? null,
     attempts: [...step.attempts, attempt],
     startedAt: step.startedAt ?? event.at,
@@ -321,5 +347,5 @@ function reused(step: Step, event: Of<"step.reused">): Step {
 }
 
 function dropped(step: Step): Step {
-  return step.status === "waiting" || step.status === "running" ? { ...step, status: "cancelled" } : step;
+  return step.status === "waiting" || step.status === "running" ? { ...step, status: "cancelled", waiting: "" } : step;
 }

@@ -14,12 +14,19 @@ export type Attempt = {
   retryInS: number | null;
 };
 
+/** That `to` is asked in the place of `from`, and why. */
+export type StandIn = { from: string; to: string; kind: string; reason: string };
+
 export type Step = {
   key: string;
   /** Counted from 1, as people do. */
   position: number;
   instruction: string;
+  /** Who is asked: whom the workflow names, or who stands in. */
   worker: string;
+  standIn: StandIn | null;
+  /** Why its call is not made yet, in words; empty once it is, and where nothing keeps it. */
+  waiting: string;
   access: readonly string[];
   /** What its planner calls its part ("thinker"); empty where it does not. */
   role: string;
@@ -80,6 +87,8 @@ export type RunState = {
   children: readonly string[];
   steps: readonly Step[];
   planning: readonly Planning[];
+  /** Why the planner's model is not asked yet, in words. */
+  planningWaits: string;
   warnings: readonly Warning[];
   sink: Sink;
   /** What people must know of the planning, such as that another planner stood in. */
@@ -95,6 +104,8 @@ export type RunState = {
   /** Some calls had no known price, so `costUsd` is only a part. */
   unpriced: boolean;
   heldFor: string | null;
+  /** The step whose call could cross the limit that holds the run. */
+  heldAt: string | null;
   answer: string | null;
   answerStep: string | null;
   answerRule: string | null;
@@ -115,6 +126,7 @@ export const NOTHING: RunState = {
   children: [],
   steps: [],
   planning: [],
+  planningWaits: "",
   warnings: [],
   sink: { kind: "last" },
   notices: [],
@@ -126,6 +138,7 @@ export const NOTHING: RunState = {
   costUsd: 0,
   unpriced: false,
   heldFor: null,
+  heldAt: null,
   answer: null,
   answerStep: null,
   answerRule: null,

@@ -1,18 +1,26 @@
 /* What is said aloud: changes of state, never tokens. */
 import type { AdoptedStep, RunEvent } from "../live/events";
-import { isInTurns, stepOf, type RunState } from "../live/state";
+import { isInTurns, NOTHING, stepOf, type RunState } from "../live/state";
 import { list, plural } from "../numbers";
 import { title } from "../title";
 
 const GATHER_MS = 600;
 
 /** A sentence for each of `events` that a listener needs to hear, `state` being the run after them. */
-export function sentences(events: readonly RunEvent[], state: RunState): string[] {
-  return events.flatMap((event) => sentence(event, state) ?? []);
+export function sentences(events: readonly RunEvent[], state: RunState, before: RunState = NOTHING): string[] {
+  return events.filter((event) => !isKnown(event, before)).flatMap((event) => sentence(event, state) ?? []);
+}
+
+/** Whoever waits is said to wait once, however often the line moves on. */
+function isKnown(event: RunEvent, before: RunState): boolean {
+  if (event.verb === "planning.waiting") return before.planningWaits !== "";
+  return event.verb === "step.waiting" && (stepOf(before, event.data.step)?.waiting ?? "") !== "";
 }
 
 function sentence(event: RunEvent, state: RunState): string | null {
   switch (event.verb) {
+    case "planning.waiting":
+      return `The planner is ${event.data.words}.`;
     case "planning.started":
       return state.steps.length > 0 ? "What comes next is being planned." : "The conductor is writing a plan.";
     case "planning.failed":
@@ -30,6 +38,12 @@ function sentence(event: RunEvent, state: RunState): string | null {
     case "step.started":
       if (event.data.nested !== undefined) return `${named(state, event.data.step)} becomes a run of its own.`;
       return `${named(state, event.data.step)} is running.`;
+    case "step.waiting":
+      return `${named(state, event.data.step)} is ${event.data.words}.`;
+    case "step.fellback":
+      return `${named(state, event.data.step)} goes to another worker.`;
+    case "embedding.failed":
+      return "An embedding worker failed.";
     case "step.succeeded":
       return `${named(state, event.data.step)} is done.`;
     case "step.reused":
@@ -41,7 +55,9 @@ function sentence(event: RunEvent, state: RunState): string | null {
       return `${named(state, event.data.step)} is skipped because of step ${list(because)}.`;
     }
     case "run.held":
-      return "The run waits for approval.";
+      return event.data.reason === "limit" ? "The run is held at a limit of money." : "The run waits for approval.";
+    case "run.resumed":
+      return "The run goes on.";
     case "run.stopped":
       return "The run was stopped.";
     case "run.succeeded":

@@ -15,7 +15,8 @@ export function staleParts(
 ): Set<Part> {
   const stale = new Set<Part>(["head"]);
   const isAnother = before.steps !== after.steps || before.status !== after.status;
-  if (isAnother || before.planning !== after.planning) stale.add("outline").add("answer");
+  const isPlanned = before.planning !== after.planning || before.planningWaits !== after.planningWaits;
+  if (isAnother || isPlanned) stale.add("outline").add("answer");
 
   const shown = selected === null ? undefined : stepOf(after, selected);
   if (shown === undefined ? events.some((event) => ABOUT_THE_RUN.test(event.verb)) : changed(selected, before, after)) {
