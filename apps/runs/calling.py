@@ -189,7 +189,7 @@ async def with_money(ask: Callable[[], Awaitable[T | Refusal]], *, tell: Callabl
     try:
         while isinstance(answer := await ask(), Refusal):
             if not answer.may_pass or time.monotonic() > until:
-                raise StepHeld(told_of(answer))
+                raise StepHeld("limit", told_of(answer))
             teller.say(Wait("money"))
             await asyncio.sleep(MONEY_PAUSE_S)
         return answer

@@ -1,6 +1,7 @@
 """Whose run it is: claiming, hearts and the sweep. Whoever changes the row owns it; truth is rows, never messages."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -75,13 +76,26 @@ def beat(*, driver: str, pid: int, threads: int, started_at: datetime, held: Col
         )
 
 
-def no_longer(held: dict[int, int]) -> set[int]:
-    """Which of the held runs (id: claim) were stopped by a person or taken over by another driver."""
+@dataclass(frozen=True)
+class Wishes:
+    """What people ask of a run while it is driven."""
+
+    pause: bool = False
+    breakpoints: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, run: Run) -> "Wishes":
+        return cls(run.pause_asked, frozenset(run.breakpoints))
+
+
+def look(held: dict[int, int]) -> tuple[set[int], dict[int, Wishes]]:
+    """Which of the held runs (id: claim) were stopped by a person or taken over by another driver; and what is asked
+    of the others."""
     if not held:
-        return set()
-    rows = Run.objects.filter(pk__in=held).live().values_list("pk", "claim")
-    still = {pk for pk, claim in rows if held[pk] == claim}
-    return set(held) - still
+        return set(), {}
+    rows = Run.objects.filter(pk__in=held).live().values_list("pk", "claim", "pause_asked", "breakpoints")
+    still = {pk: Wishes(pause, frozenset(at)) for pk, claim, pause, at in rows if held[pk] == claim}
+    return set(held) - still.keys(), still
 
 
 def waiting(*, now: datetime) -> "QuerySet[Run]":

@@ -5,7 +5,7 @@ run is still the driver's own and still going, so of a driver and a person who s
 wins. Where the database went away between a commit and its answer, the same is asked again and changes nothing.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -52,13 +52,14 @@ class Desk(PlanningDesk, StepDesk):
 
         return Asked([rows.succeed_run(run=self.run, answer=answer, at=page.at)], told)
 
-    def hold(self, page: Page, *, limit: Mapping[str, str], step: str = "") -> None:
-        """A call was not made, since it could cross `limit`: the run waits, held by nobody, until that is raised."""
+    def hold(self, page: Page, *, reason: str, about: Mapping[str, str], steps: Sequence[str]) -> None:
+        """Steps were not begun: a limit would be crossed, or somebody wants to look. The run waits, held by nobody."""
         self.run.steps.filter(status=Step.Status.WAITING).exclude(note="").update(note="")
-        held_by = {**limit, "step": step}
-        held: dict[str, Any] = {"hold": Run.Hold.LIMIT, "held_by": held_by, "driver": "", "heart_at": None}
+        held_by = {**about, "step": steps[0] if steps else "", "steps": list(steps)}
+        held: dict[str, Any] = {"hold": reason, "held_by": held_by, "driver": "", "heart_at": None}
         move(self.run, Run.Status.HELD, **held)
-        page.tell("run.held", {"reason": "limit", "step": step or None, "limit": dict(limit)})
+        limit = {"limit": dict(about)} if reason == Run.Hold.LIMIT else dict(about)
+        page.tell("run.held", {"reason": reason, "step": held_by["step"] or None, "steps": list(steps)} | limit)
 
     def fail(self, page: Page, *, message: str, step: str = "", code: str) -> None:
         """The run ended without an answer; `message` tells a person what to do next."""

@@ -157,7 +157,7 @@ class Drive:
         except PlanFailed as failure:
             await self.notes.write(partial(self.desk.fail, message=failure.message, code=failure.code))
         except StepHeld as held:  # the planner's own call
-            await self.notes.write(partial(self.desk.hold, limit=held.limit))
+            await self.notes.write(partial(self.desk.hold, reason=held.reason, about=held.about, steps=[]))
 
     # --- plan ------------------------------------------------------------------------------------------------------
 
@@ -202,8 +202,9 @@ class Drive:
         call = partial(stepping.call, workflow)
         outcome = await execute(workflow, call=call, skip=stepping.skip, done=done, failed=stepping.failed)
         if outcome.held:
-            key, held = next(iter(outcome.held.items()))
-            await self.notes.write(partial(self.desk.hold, limit=held.limit, step=key))
+            held = next(iter(outcome.held.values()))
+            hold = partial(self.desk.hold, reason=held.reason, about=held.about, steps=list(outcome.held))
+            await self.notes.write(hold)
             return None
         answer = await self._answer(workflow, outcome.results)
         if not outcome.failed and (more := await self._extended(workflow, outcome.results, answer)) is not None:

@@ -26,12 +26,13 @@ class StepFailed(Exception):
 class StepHeld(Exception):
     """A step may not be called now, and may be later: its readers wait with it, all others go on.
 
-    `limit` says what stands in the way, as plain data.
+    `about` says what stands in the way, as plain data.
     """
 
-    def __init__(self, limit: Mapping[str, str]) -> None:
-        super().__init__("held")
-        self.limit = limit
+    def __init__(self, reason: str, about: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.about = dict(about or {})
 
 
 @dataclass

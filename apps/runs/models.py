@@ -58,6 +58,7 @@ class Run(models.Model):
     class Hold(models.TextChoices):
         REVIEW = "review", "for review"
         LIMIT = "limit", "limit"
+        PAUSE = "pause", "paused"
 
     # Every legal move. Ended runs move nowhere: a run that was stopped is never later shown as succeeded.
     MOVES: ClassVar[dict[str, frozenset[str]]] = {
@@ -95,6 +96,9 @@ class Run(models.Model):
     # Why a held run is held: for somebody's review, or because a limit of money would be crossed.
     hold = models.CharField(max_length=10, choices=Hold, blank=True)
     held_by = models.JSONField(default=dict)  # the limit, and what the next call could cost
+    pause_asked = models.BooleanField(default=False)  # no more steps begin until somebody lets it go on
+    breakpoints = models.JSONField(default=list)  # steps before which it pauses,
+    passed = models.JSONField(default=list)  # and those of them that were gone past
     limit_usd = models.DecimalField(max_digits=16, decimal_places=4, null=True)  # of this run alone; null: none
     notice = models.TextField(blank=True)  # what people must know of the planning: that another planner stood in
 
@@ -190,8 +194,9 @@ class Step(models.Model):
         FAILED = "failed", "Failed"
         SKIPPED = "skipped", "Skipped"
         CANCELLED = "cancelled", "Cut"
+        WRITTEN = "written", "Written by a person"
 
-    DONE: ClassVar[tuple[str, ...]] = (Status.SUCCEEDED, Status.REUSED)
+    DONE: ClassVar[tuple[str, ...]] = (Status.SUCCEEDED, Status.REUSED, Status.WRITTEN)
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
     key = models.CharField(max_length=40)
@@ -226,6 +231,7 @@ class Attempt(models.Model):
         LATE = "late", "Late: billed, not used"
         LOST = "lost", "Lost with its driver"
         REUSED = "reused", "Reused"
+        WRITTEN = "written", "Written by a person"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="attempts")
     step = models.ForeignKey(Step, models.CASCADE, related_name="attempts")

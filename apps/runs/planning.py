@@ -21,6 +21,7 @@ from apps.core.errors import StudioError
 from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
 from apps.runs.desk import Desk
 from apps.runs.embedding import Embedding
+from apps.runs.engine import StepHeld
 from apps.runs.models import Proposal, Run
 from apps.runs.notes import Notes
 from apps.runs.process import Process
@@ -188,8 +189,14 @@ class Planning:
         extra: Mapping[str, Any] | None = None,
         on_delta: Callable[[str], None],
     ) -> Completion:
-        """One streamed reply of the run's conductor. :raises CallFailed: it gave none."""
+        """One streamed reply of the run's conductor.
+
+        :raises CallFailed: it gave none. :raises StepHeld: it may not be asked now.
+        """
         assert self.conductor is not None, "only a planner with a conductor asks"
+        payer = await self.notes.do(lambda: self.desk.purse.payer)
+        if self.process.wishes_of(payer).pause:
+            raise StepHeld("pause")
         endpoint = await self.notes.do(partial(open_endpoint, self.conductor))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         plain = [dict(message) for message in messages]

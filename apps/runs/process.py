@@ -22,7 +22,9 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from apps.runs import claim, tasks
+from apps.runs.claim import Wishes
 from apps.runs.live import Typist, channel_layer
+from apps.runs.models import Run
 from apps.workers import tokens
 from apps.workers.gateway import Gateway
 from apps.workers.lines import Limits
@@ -53,9 +55,11 @@ class Process:
     typing: "asyncio.Task[None]"
     limits: dict[str, Limits] = field(default_factory=dict)  # of each model, as they are set now
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
+    wishes: dict[int, Wishes] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
 
     def hold(self, run_id: int, claim: int, cut: Callable[[str], None]) -> None:
+        self.wishes.pop(run_id, None)  # what was asked when it was held before
         self.held[run_id] = (claim, cut)
 
     def drop(self, run_id: int, claim: int) -> None:
@@ -88,8 +92,13 @@ class Process:
             held=held.keys(),
             now=timezone.now(),
         )
-        for run_id in claim.no_longer({run_id: number for run_id, (number, _) in held.items()}):
+        over, self.wishes = claim.look({run_id: number for run_id, (number, _) in held.items()})
+        for run_id in over:
             held[run_id][1]("stopped")
+
+    def wishes_of(self, run: Run) -> Wishes:
+        """What people ask of a run: as the last beat learnt it, or as it was claimed."""
+        return self.wishes.get(run.pk) or Wishes.of(run)
 
     def learn_limits(self, limits: dict[str, Limits]) -> None:
         """Let what an admin has set hold from now on, also for those who wait at a model's door."""

@@ -286,7 +286,7 @@ def approve_run(*, run: Run, by: User, now: datetime) -> Run:
     :raises Conflict: it is not.
     """
     with transaction.atomic():
-        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD).exclude(hold=Run.Hold.LIMIT)
+        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=["", Run.Hold.REVIEW])
         log.move(run, Run.Status.QUEUED, of=held, hold="")
         log.append(run, [Entry("run.approved")], by=by.actor, at=now)
         transaction.on_commit(partial(tasks.ring_driver, run.pk))
@@ -295,17 +295,21 @@ def approve_run(*, run: Run, by: User, now: datetime) -> Run:
 
 
 def go_on(*, run: Run, by: User, now: datetime, limit_usd: Decimal | None = None, reason: str = "") -> Run:
-    """Let a run that is held at a limit go on; with a `limit_usd` after raising its own to that.
+    """Let a run that is held at a limit or paused go on; with a `limit_usd` after raising its own to that.
 
     Where a budget holds it, an admin raises that first: otherwise the run is held again at the same call.
 
-    :raises Conflict: it is not held at a limit. :raises NotRaised: the new limit is not above the present one.
+    :raises Conflict: it is neither. :raises NotRaised: the new limit is not above the present one.
     """
     with transaction.atomic():
-        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold=Run.Hold.LIMIT)
+        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=[Run.Hold.LIMIT, Run.Hold.PAUSE])
+        known = Run.objects.select_for_update().get(pk=run.pk)
+        run.limit_usd = known.limit_usd
         if limit_usd is not None:
             raise_limit_of_run(run=run, to=limit_usd, by=by, now=now, reason=reason)
-        log.move(run, Run.Status.QUEUED, of=held, hold="", held_by={}, limit_usd=run.limit_usd)
+        passed = [key for key in known.breakpoints if key in known.passed or key in known.held_by.get("steps", ())]
+        free = {"hold": "", "held_by": {}, "pause_asked": False, "passed": passed, "limit_usd": run.limit_usd}
+        log.move(run, Run.Status.QUEUED, of=held, **free)
         told = {"limit_usd": None if run.limit_usd is None else str(run.limit_usd)}
         log.append(run, [Entry("run.resumed", told, {"reason": reason} if reason else {})], by=by.actor, at=now)
         transaction.on_commit(partial(tasks.ring_driver, run.pk))

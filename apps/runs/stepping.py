@@ -66,6 +66,7 @@ class Stepping:
         self.failed = {
             key: StepFailed(step.note) for key, step in self.steps.items() if step.status == Step.Status.FAILED
         }
+        _ = self.desk.purse.payer  # read here: on the loop nothing may be
         for worker in {step.worker for step in self.steps.values() if step.status == Step.Status.WAITING}:
             self.desk.purse.look_up(worker, at=timezone.now())
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
@@ -80,6 +81,7 @@ class Stepping:
         known = {} if step.key in self.run.fresh else self.recorded
         if source := same_request(known, step.key, frozen, rendered.messages):
             return await self._reuse(row, source, rendered.messages)
+        self._check_pause(step.key)
         if is_nested(frozen):
             number, digest = self._next_number(row), digest_of(frozen, rendered.messages)
             nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digest, rendered=rendered)
@@ -99,6 +101,19 @@ class Stepping:
                 away = partial(self.desk.stand_in, step=row, worker=each["slug"], instead=instead["slug"])
                 await self.notes.write(partial(away, kind=failure.kind, why=failure.message))
         raise AssertionError("the last of the chain either answers or fails")
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether somebody asked that no more steps begin, in this run or in the one around it."""
+        return self.process.wishes_of(self.desk.purse.payer).pause
+
+    def _check_pause(self, key: str) -> None:
+        """:raises StepHeld: somebody wants to look before this step begins."""
+        if self.is_paused:
+            raise StepHeld("pause")
+        wishes = self.process.wishes_of(self.run)
+        if key in wishes.breakpoints and key not in self.run.passed:
+            raise StepHeld("pause", {"breakpoint": key})
 
     def being_written(self) -> dict[str, str]:
         """What workers were writing when they were cut, by stream."""
@@ -127,7 +142,8 @@ class Stepping:
         await self.drive_nested(nested.pk)
         nested = await self.notes.do(partial(Run.objects.get, pk=nested.pk))
         if nested.status == Run.Status.HELD:
-            raise StepHeld(nested.held_by)
+            about = {name: each for name, each in nested.held_by.items() if name not in ("step", "steps")}
+            raise StepHeld(nested.hold, about)
         if not nested.is_ended:
             raise OperationalError(f"the nested run {nested.code} was let go of")  # and with it this one must be
         try:

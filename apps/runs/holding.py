@@ -1,0 +1,148 @@
+"""Looking before a run goes on: pauses, breakpoints, a result written by hand, a plan revised or rejected.
+
+Each is one transaction that leaves its events; a run is never changed under its driver.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from apps.accounts.models import User
+from apps.audit.log import Entry
+from apps.core.errors import Conflict, Invalid
+from apps.runs import log
+from apps.runs.models import Attempt, Run, Step
+from apps.runs.services import announce, check_workflow
+from apps.workers.calls import LONGEST_REPLY_CHARS, clean
+from apps.workflows.workflow import Workflow
+
+
+def pause_run(*, run: Run, by: User, now: datetime) -> Run:
+    """Let no more models be called for `run`: what is under way ends, and then the run is held until it may go on.
+
+    :raises Conflict: it has ended, or is held already.
+    """
+    with transaction.atomic():
+        locked = Run.objects.select_for_update().get(pk=run.pk)
+        if locked.is_ended or locked.status == Run.Status.HELD:
+            raise Conflict(f"A run that is {locked.get_status_display().lower()} cannot be paused.")
+        if not locked.pause_asked:
+            Run.objects.filter(pk=run.pk).update(pause_asked=True)
+            log.append(run, [Entry("run.pausing")], by=by.actor, at=now)
+    announce(run)
+    return Run.objects.get(pk=run.pk)
+
+
+def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime) -> Run:
+    """Have the run pause before each of these steps begins, whenever that is.
+
+    :raises Invalid: one is no step of the run. :raises Conflict: the run has ended.
+    """
+    with transaction.atomic():
+        locked = Run.objects.select_for_update().get(pk=run.pk)
+        if locked.is_ended:
+            raise Conflict("This run has ended: nothing of it begins any more.")
+        known = list(locked.steps.values_list("key", flat=True))
+        if unknown := sorted(set(keys) - set(known)):
+            raise Invalid(f"“{unknown[0][:40]}” is no step of this run.", field="steps")
+        wanted = [key for key in known if key in keys]
+        if wanted != locked.breakpoints:
+            passed = [key for key in locked.passed if key in wanted]
+            Run.objects.filter(pk=run.pk).update(breakpoints=wanted, passed=passed)
+            log.append(run, [Entry("run.breakpoints", {"steps": wanted})], by=by.actor, at=now)
+    announce(run)
+    return Run.objects.get(pk=run.pk)
+
+
+def write_result(*, run: Run, key: str, text: str, by: User, now: datetime, reason: str = "") -> Step:
+    """Give a step of a held run a result written by hand, in the place of a worker's or before there is one.
+
+    :raises Conflict: the run is not held, or a step that reads this one has begun. :raises Invalid: there is no text.
+    """
+    text = clean(text).replace("\r\n", "\n").strip()
+    if not text or len(text) > LONGEST_REPLY_CHARS:
+        raise Invalid("This result is too long." if text else "Write the step's result.", field="text")
+    with transaction.atomic():
+        locked = Run.objects.select_for_update().get(pk=run.pk)
+        if locked.status != Run.Status.HELD:
+            raise Conflict("Pause the run first: a result is written by hand while nobody works on it.")
+        step = locked.steps.filter(key=key).first()
+        if step is None:
+            raise Invalid(f"“{key[:40]}” is no step of this run.", field="step")
+        _check_unread(locked, step)
+        log.append(run, [_written(step, text, at=now, reason=reason)], by=by.actor, at=now)
+    announce(run)
+    return Step.objects.get(pk=step.pk)
+
+
+def _written(step: Step, text: str, *, at: datetime, reason: str) -> Entry:
+    """Make `text` the step's result, as an attempt that nobody was asked for; the event that says so."""
+    attempt = Attempt.objects.create(
+        run_id=step.run_id,
+        step=step,
+        number=step.attempts.count() + 1,
+        worker="",
+        status=Attempt.Status.WRITTEN,
+        digest="",
+        sent=[],
+        text=text,
+        cost_usd=Decimal(0),
+        started_at=at,
+        finished_at=at,
+    )
+    Step.objects.filter(pk=step.pk).update(status=Step.Status.WRITTEN, result=text, note="", finished_at=at)
+    texts = {"result": text, "before": step.result, "reason": reason}
+    given = {name: each for name, each in texts.items() if each}
+    return Entry("step.written", {"step": step.key, "attempt": attempt.pk, "was": step.status}, given)
+
+
+def _check_unread(run: Run, step: Step) -> None:
+    """:raises Conflict: the step's result was read already, or will never be asked for."""
+    number = step.position + 1
+    if step.status in (Step.Status.RUNNING, Step.Status.SKIPPED, Step.Status.CANCELLED):
+        raise Conflict(f"Step {number} is {step.get_status_display().lower()}: its result cannot be written.")
+    readers = [each for each in run.steps.all() if step.key in each.access and each.status != Step.Status.WAITING]
+    if readers:
+        numbers = ", ".join(str(each.position + 1) for each in readers)
+        raise Conflict(f"Step {numbers} has read this result already. Edit the run: what follows runs again then.")
+
+
+def reject_run(*, run: Run, by: User, now: datetime, reason: str) -> Run:
+    """Say no to a plan that is held for review: the run is over, and nobody was called for its steps.
+
+    :raises Conflict: it is not held for review. :raises Invalid: no reason was given.
+    """
+    if not reason.strip():
+        raise Invalid("Say why: whoever asked wants to know.", field="reason")
+    with transaction.atomic():
+        log.move(run, Run.Status.CANCELLED, of=_in_review(run), hold="", finished_at=now)
+        run.steps.filter(status=Step.Status.WAITING).update(status=Step.Status.CANCELLED, finished_at=now)
+        log.append(run, [Entry("run.rejected", {}, {"reason": reason})], by=by.actor, at=now)
+    announce(run)
+    return run
+
+
+def revise_run(*, run: Run, workflow: Workflow, by: User, now: datetime, reason: str = "") -> Run:
+    """Put another workflow in the place of one that is held for review: nothing of it was carried out yet.
+
+    :raises WorkflowInvalid: a step or an edge breaks a rule. :raises Conflict: the run is not held for review.
+    """
+    warnings = check_workflow(workflow, workers=run.pool)
+    with transaction.atomic():
+        if _in_review(run).select_for_update().first() is None:
+            raise Conflict("This run is not held for review any more.")
+        run.steps.all().delete()
+        Run.objects.filter(pk=run.pk).update(workflow_body=workflow.model_dump(mode="json"))
+        log.lay_out(run, workflow)
+        adopted = log.adopted(workflow, by="review", warnings=warnings)
+        texts = {**adopted.texts, **({"reason": reason} if reason else {})}
+        log.append(run, [Entry(adopted.verb, adopted.data, texts)], by=by.actor, at=now)
+    announce(run)
+    return Run.objects.get(pk=run.pk)
+
+
+def _in_review(run: Run) -> QuerySet[Run]:
+    return Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=["", Run.Hold.REVIEW])
