@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 import structlog
@@ -137,13 +137,12 @@ class Door:
                 limits = self.limits.get(self.frozen["slug"]) or limits_of(self.frozen)
                 return await self.turnstile.enter(self.frozen["slug"], limits, tokens=tokens, on_wait=on_wait)
             except CircuitOpen as circuit:
-                pause_s = (circuit.next_try - datetime.now(UTC)).total_seconds()
-                if not may_wait or pause_s > SHORT_PAUSE_S:
+                if not may_wait or circuit.wait_s > SHORT_PAUSE_S:
                     name, at = self.frozen["name"], f"{circuit.next_try:%H:%M:%S} UTC"
                     message = f"{name} keeps failing ({circuit.reason}) and is tried again at {at}"
                     raise CallFailed("circuit", message, retryable=False) from None
                 teller.say(Wait("circuit", until=circuit.next_try))
-                await asyncio.sleep(max(0.05, pause_s))
+                await self.turnstile.outwait(circuit)
 
 
 class Tries:
