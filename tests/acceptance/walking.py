@@ -52,9 +52,9 @@ def settled(context: BrowserContext, studio: FreshStudio, code: str, asked_befor
     return run
 
 
-def add(page: Page, studio: FreshStudio, noun: str, **fields: str) -> None:
+def add(page: Page, studio: FreshStudio, noun: str, *, app: str = "workers", **fields: str) -> None:
     """Fill in an admin form and save it."""
-    page.goto(f"{studio.url}/admin/workers/{noun}/add/")
+    page.goto(f"{studio.url}/admin/{app}/{noun}/add/")
     for name, value in fields.items():
         field = page.locator(f"#id_{name}")
         if field.evaluate("(element) => element.tagName") == "SELECT":
