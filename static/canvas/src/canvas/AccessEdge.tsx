@@ -5,7 +5,7 @@ import { plural } from "../numbers";
 import { SharedContext } from "./context";
 import type { Counted, Drawn } from "./flow";
 import type { Boxes } from "./geometry";
-import { edgeWidth, isSameEdge, prefixOf, type Edge, type Past } from "./model";
+import { edgeWidth, isSameEdge, prefixOf, type Difference, type Edge, type Past } from "./model";
 import { route } from "./route";
 
 export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
@@ -21,6 +21,7 @@ export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
       data-hot={model.selection.edge === null ? model.selection.step === edge.reader : isSelected}
       data-selected={isSelected}
       data-problem={edge.problem !== null}
+      data-difference={edge.difference}
       data-past={past === null ? undefined : nearness(edge, past)}
     >
       <path className="flow-line" d={path} style={{ strokeWidth: edgeWidth(edge.tokens) + (isSelected ? 1 : 0) }} />
@@ -73,6 +74,9 @@ function lineOf(props: EdgeProps, boxes: Boxes): ReturnType<typeof route> {
   );
 }
 
+const IN: Readonly<Partial<Record<Difference, string>>> = { "only-a": " · only in A", "only-b": " · only in B" };
+
 function describe(edge: Drawn): string {
-  return edge.tokens === null ? edge.what : `${edge.what} · ${plural(edge.tokens, "token")}`;
+  const passed = edge.tokens === null ? "" : ` · ${plural(edge.tokens, "token")}`;
+  return `${edge.what}${passed}${IN[edge.difference ?? "same"] ?? ""}`;
 }

@@ -59,6 +59,8 @@ export type CanvasProps = {
   tails?: Tails;
   /** The name under which this tab remembers what was moved. */
   memory?: string;
+  /** Part of a longer page, which the wheel goes on scrolling. */
+  inPage?: boolean;
   children?: ReactNode;
 };
 
@@ -81,7 +83,7 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-function Flow({ store: models, folds, actions, tails, memory, children }: CanvasProps) {
+function Flow({ store: models, folds, actions, tails, memory, inPage = false, children }: CanvasProps) {
   const model = useSyncExternalStore(models.watch, models.get);
   const turned = useSyncExternalStore(folds.watch, folds.get);
   const flow = useReactFlow();
@@ -219,6 +221,8 @@ function Flow({ store: models, folds, actions, tails, memory, children }: Canvas
         minZoom={0.25}
         maxZoom={2}
         zoomOnDoubleClick={false}
+        zoomOnScroll={!inPage}
+        preventScrolling={!inPage}
         tabIndex={-1}
         aria-label="Graph of the steps. Arrow keys move between steps, Enter selects one, f folds and unfolds its group."
       >

@@ -39,6 +39,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         data-problem={problem?.severity}
         data-long={isLong}
         data-nests={card.nest !== null}
+        data-difference={card.difference}
         data-stand-in={card.insteadOf !== null}
         data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
       >

@@ -22,7 +22,12 @@ export type Card = Node & {
   problems: readonly { message: string; severity: "error" | "warning" }[];
   /** The run that the step became, where it was given to the conductor itself. */
   nest: Nest | null;
+  /** Only where two runs are drawn as one. */
+  difference?: Difference;
 };
+
+/** What a step or an edge of one run is beside the other run. */
+export type Difference = "same" | "changed" | "only-a" | "only-b";
 
 /** A run within a step: its steps carry the step's key in front of their own. */
 export type Nest = { code: string; progress: string; graph: Graph };
@@ -36,6 +41,7 @@ export type Edge = {
   /** Tokens that passed; null while nothing has. */
   tokens: number | null;
   problem: string | null;
+  difference?: Difference;
 };
 
 /** Where results are counted or weighed to become the answer. It is no step: nobody is asked. */
