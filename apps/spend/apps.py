@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class SpendConfig(AppConfig):
     name = "apps.spend"
+    verbose_name = "Money"

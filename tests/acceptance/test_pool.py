@@ -19,6 +19,7 @@ def test_a_worker_is_added_by_its_address_and_answers(studio: FreshStudio, conte
     page.get_by_role("link", name="sim-birch", exact=True).click()
     page.locator("#id_slug").fill("own-birch")
     page.locator("#id_name").fill("Own Birch")
+    page.locator("#id_free").uncheck()  # on this machine: so it is taken for one's own
     page.locator("#id_input_price_usd").fill("1")
     page.locator("#id_output_price_usd").fill("4")
     page.locator("#id_max_output_tokens").fill("2000")
@@ -26,7 +27,7 @@ def test_a_worker_is_added_by_its_address_and_answers(studio: FreshStudio, conte
     expect(page.get_by_text(re.compile("was added"))).to_be_visible()
 
     page.goto(f"{studio.url}/admin/workers/profile/add/")
-    chosen = {"planner": "direct", "workers": value_of(page, "select[name=workers], #id_workers_from", "own-birch")}
+    chosen = {"planner": "direct", "workers": value_of(page, "#id_workers_from", "own-birch")}
     add(page, studio, "profile", slug="own", name="Own", **chosen)
     before = len(studio.asked())
     code = submit(page, studio, SUM, profile="own")

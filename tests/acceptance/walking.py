@@ -56,6 +56,9 @@ def add(page: Page, studio: FreshStudio, noun: str, *, app: str = "workers", **f
     """Fill in an admin form and save it."""
     page.goto(f"{studio.url}/admin/{app}/{noun}/add/")
     for name, value in fields.items():
+        if (offered := page.locator(f"#id_{name}_from")).count():  # two lists: what is chosen moves over
+            offered.locator(f"option[value='{value}']").dblclick()
+            continue
         field = page.locator(f"#id_{name}")
         if field.evaluate("(element) => element.tagName") == "SELECT":
             field.select_option(value)
