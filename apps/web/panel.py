@@ -99,8 +99,14 @@ class StepPanel:
 
     @cached_property
     def worker(self) -> Look:
-        """Whom the workflow names; see `stand_ins` for who was asked."""
+        """Whom the workflow names."""
         return look_of(self.row.worker, self.run.pool.get(self.row.worker))
+
+    @property
+    def asked(self) -> Look:
+        """Who got the call that is shown; before there is one, who is to get it."""
+        slug = self.attempt.worker if self.attempt else self.row.worker
+        return look_of(slug, models_in(self.run.pool).get(slug))
 
     @cached_property
     def stand_ins(self) -> list[StandIn]:

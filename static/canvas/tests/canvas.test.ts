@@ -333,7 +333,10 @@ describe("doors and limits in the graph", () => {
 
   test("a card says why its step waits, and then what is read", () => {
     const trail = begun().add("step.waiting", { step: "s1", ...waits });
-    expect(cards(trail).map(({ text }) => text)).toEqual(["Waiting for a place at Atlas (3 ahead)", "Reads 1"]);
+    expect(cards(trail).map(({ text, isUrgent }) => [text, isUrgent])).toEqual([
+      ["Waiting for a place at Atlas (3 ahead)", true],
+      ["Reads 1", false],
+    ]);
   });
 
   test("a card shows who stands in, and for whom", () => {

@@ -109,7 +109,8 @@ def refused(driving: Driving, key: str) -> Refusal:
 
 def hold_at(driving: Driving, key: str) -> Run:
     """The run is held at the limit that the step's call could cross."""
-    driving.write(driving.desk.hold, limit=told_of(refused(driving, key)), step=key)
+    limit = told_of(refused(driving, key))
+    driving.write(driving.desk.hold, reason=Run.Hold.LIMIT, about=limit, steps=[key])
     return driving.told()
 
 

@@ -38,7 +38,15 @@ def test_a_step_that_waits_at_a_door_says_so_wherever_it_stands(browser: Client,
     assert PLACE in page(browser, driving.run, "outline/")
     assert f"Not run yet: {PLACE}." in page(browser, driving.run, "steps/s1/")
     assert f"No worker was asked yet: {PLACE}." in page(browser, driving.run, "steps/s1/?tab=attempts")
+    assert "Arrives with step 2, which waits for 1." in page(browser, driving.run, "answer/")
     assert f"step.waiting s1 {PLACE}" in page(browser, driving.run, "?view=events")
+
+
+def test_an_answer_that_waits_for_a_place_says_so(browser: Client, driving: Driving) -> None:
+    driving.finish("s1", "53 %")
+    wait_at(driving, "s2", PLACE)
+
+    assert f"Arrives with step 2: {PLACE}." in page(browser, driving.run, "answer/")
 
 
 def test_it_says_so_no_more_once_the_call_starts(browser: Client, driving: Driving) -> None:
@@ -79,7 +87,7 @@ def test_who_stood_in_is_named_with_the_reason(browser: Client, driving: Driving
     attempts = page(browser, driving.run, "steps/s1/?tab=attempts")
 
     assert "Cedar stood in for Birch. Server: it <broke>" in panel
-    assert "done, by who stood in, attempt 2 of 2" in panel
+    assert "Cedar simulated done, attempt 2 of 2" in panel
     assert "Cedar stood in for Birch." in attempts
     assert "sim-cedar in the place of Birch" in attempts
     assert "Cedar stood in · 2.3 s" in page(browser, driving.run, "outline/")

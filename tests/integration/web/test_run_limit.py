@@ -77,7 +77,7 @@ def test_the_page_of_a_held_run_says_which_limit_and_what_the_call_could_cost(br
 
     needed = Decimal(held.told().held_by["needed_usd"])
     assert "Held: limit" in shown
-    assert "The limit of this run is reached: $0.010." in shown
+    assert "Held at the limit of this run: $0.010." in shown
     assert "The next call, for step 2 , could cost up to $0.0" in shown
     assert "$0.0042 is spent" in shown
     assert "Birch’s longest reply, 4,096 tokens at $4.00 a million, is $0.016;" in shown
@@ -229,7 +229,7 @@ def budgeted(ada: User) -> Driving:
 def test_a_budget_is_named_and_who_can_raise_it(browser: Client, budgeted: Driving) -> None:
     shown = page(browser, budgeted.run)
 
-    assert "The budget “Birch in all” is reached: $0.0050, for good." in shown
+    assert "Held at the budget “Birch in all”: $0.0050, for good." in shown
     assert "An admin can raise it." in shown
     assert "New limit in USD" not in shown
     assert "/admin/" not in browser.get(f"/runs/{budgeted.run.code}/head/").content.decode()

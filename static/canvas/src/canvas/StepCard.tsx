@@ -54,7 +54,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
           <WorkerChip worker={card.worker} insteadOf={card.insteadOf} />
           <span>{isWriting && card.meta === "" ? tail.rate : card.meta}</span>
         </div>
-        {problem === undefined || isWriting ? (
+        {problem === undefined || isWriting || card.isUrgent ? (
           // What is being written is left out of the card's name, which would never come to rest.
           <p className={isWriting ? "flow-writing" : undefined} aria-hidden={isWriting}>
             {!isWriting ? card.text : isLong ? shortTail(tail.text, SHORT_TAIL) : tail.text}

@@ -36,7 +36,6 @@ export function WorkerChip({ worker, insteadOf = null }: { worker: WorkerLook | 
             {insteadOf.letter}
           </i>
           <span className="visually-hidden">instead of {insteadOf.name}: </span>
-          <b aria-hidden="true">→</b>
         </>
       )}
       <i data-colour={worker.colour} aria-hidden="true">

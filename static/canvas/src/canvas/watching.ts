@@ -68,6 +68,7 @@ function cardOf(step: Step, state: RunState, sight: Sight, prefix: string): Card
     insteadOf: step.standIn === null ? null : lookOf(sight.workers, step.standIn.from),
     meta: metaOf(step),
     text: textOf(step, state, sight),
+    isUrgent: step.waiting !== "" || isHeldAt(step, state),
     stream: step.status === "running" && attempt?.status === "running" ? `a${attempt.id}` : null,
     problems: state.warnings
       .filter((warning) => warning.step === step.key)
@@ -136,11 +137,14 @@ function metaOf(step: Step): string {
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
 
-function textOf(step: Step, { steps, status, heldAt }: RunState, sight: Sight): string {
+const isHeldAt = (step: Step, { status, heldAt }: RunState): boolean => status === "held" && heldAt === step.key;
+
+function textOf(step: Step, state: RunState, sight: Sight): string {
+  const { steps } = state;
   const attempt = step.attempts.at(-1);
   switch (step.status) {
     case "waiting":
-      if (status === "held" && heldAt === step.key) return "Held: its call could cross a limit";
+      if (isHeldAt(step, state)) return "Held: its call could cross a limit";
       return capitalised(step.waiting) || readsOf(step.access, steps);
     case "running":
       if (step.waiting !== "") return capitalised(step.waiting);
