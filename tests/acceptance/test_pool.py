@@ -34,7 +34,7 @@ def test_a_worker_is_added_by_its_address_and_answers(studio: FreshStudio, conte
     wait_for_end(page)
 
     run = settled(context, studio, code, before)
-    assert {step.worker for step in run.steps.values()} == {"Own Birch"}
+    assert {step.worker for step in run.steps.values()} == {"own-birch"}
     page.goto(f"{studio.url}/workers/own-birch/")
     expect(page.locator("main")).to_contain_text(code)
 
