@@ -1,15 +1,11 @@
-"""What calls have cost, day by day: every call of a model is counted once, a nested run's among its own."""
+"""What calls of models have cost, day by day, by the ledger: drawn and told."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
-
-from apps.runs.models import Attempt, Proposal
+from apps.spend.queries import spent_a_day
 from apps.web.figures import plural, usd
 
 DAYS = 30
@@ -76,24 +72,5 @@ class Spending:
 
 
 def spending(*, now: datetime) -> Spending:
-    """What was spent in the last 30 days, today included."""
-    today = now.astimezone(UTC).date()
-    first = today - timedelta(days=DAYS - 1)
-    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
-    # What a step that was given to a conductor cost are the calls of the run that it became.
-    attempts = Attempt.objects.exclude(status=Attempt.Status.REUSED).filter(nested=None)
-    found: dict[date, Day] = {}
-    for calls in (attempts, Proposal.objects.all()):
-        for day, cost, unknown in _by_day(calls, since):
-            before = found.get(day, Day(day))
-            found[day] = Day(day, before.cost_usd + (cost or Decimal(0)), before.unknown + unknown)
-    days = [first + timedelta(days=number) for number in range(DAYS)]
-    return Spending([found.get(day, Day(day)) for day in days])
-
-
-def _by_day(calls: QuerySet[Any], since: datetime) -> list[tuple[date, Decimal | None, int]]:
-    unknown = Count("pk", filter=Q(cost_usd=None) & (Q(input_tokens__gt=0) | Q(output_tokens__gt=0)))
-    days = calls.filter(finished_at__gte=since).annotate(day=TruncDate("finished_at", tzinfo=UTC))
-    return list(
-        days.values("day").annotate(cost=Sum("cost_usd"), unknown=unknown).values_list("day", "cost", "unknown")
-    )
+    """What was spent in the last 30 days, today included, by the ledger."""
+    return Spending([Day(each.date, each.spent.usd, each.spent.unknown) for each in spent_a_day(now=now, days=DAYS)])

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.runs.models import Attempt, Driver
+from apps.spend.models import Line
 from apps.web.dashboard import messages_waiting, work, workers
 from apps.web.spending import DAYS, spending
 from apps.workers.models import Worker
@@ -80,10 +81,11 @@ def test_an_unknown_price_is_counted_and_never_taken_for_nothing(driving: Drivin
 
 
 def test_days_are_kept_apart_and_old_ones_left_out(driving: Driving) -> None:
-    attempts = [driving.finish("s1", "done", cost_usd=Decimal(1)), driving.finish("s2", "done", cost_usd=Decimal(2))]
+    for key, usd in (("s1", 1), ("s2", 2)):
+        driving.finish(key, "done", cost_usd=Decimal(usd))
     noon = timezone.now().replace(hour=12)
-    Attempt.objects.filter(pk=attempts[0].pk).update(finished_at=noon - timedelta(days=DAYS - 1))
-    Attempt.objects.filter(pk=attempts[1].pk).update(finished_at=noon - timedelta(days=3))
+    for key, days in (("s1", DAYS - 1), ("s2", 3)):
+        Line.objects.filter(ref__contains=f":{key}:").update(at=noon - timedelta(days=days))
 
     told = spending(now=noon)
 
