@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from apps.web import compose, health, runs_list, sign_in
 from apps.web import sockets as live
+from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
 from apps.web.edit import urls as edit_urls
 from apps.web.run import urls as run_urls
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/", runs_list.runs, name="runs"),
     *run_urls,
     *edit_urls,
+    *compare_urls,
     *conductor_urls,
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
     path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),

@@ -1,0 +1,56 @@
+"""Two runs as one graph, as the canvas reads it: every step once, and every read with the run that has it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from apps.web.compared import Comparison
+from apps.web.figures import listed
+from apps.web.paired import Row
+from apps.web.sides import Side
+
+
+def merged(comparison: Comparison, *, url: Callable[[Row], str]) -> dict[str, Any]:
+    """The steps and edges of both; `url` is where a step is told of alone."""
+    return {"steps": [_step(row, url(row)) for row in comparison.rows], "edges": list(_edges(comparison))}
+
+
+def _step(row: Row, url: str) -> dict[str, Any]:
+    line = row.line
+    return {
+        "key": _key(row),
+        "anchor": row.anchor,
+        "url": url,
+        "number": line.number,
+        "title": line.title,
+        "role": line.row.role,
+        "difference": row.what,
+        "state": line.state,
+        "worker": line.row.worker,
+        "label": row.label,
+        "text": f"{listed(row.said)}".capitalize() if row.said else "",
+    }
+
+
+def _key(row: Row) -> str:
+    return f"pair:{row.number}"
+
+
+def _edges(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Reads between steps that stand there, those of A first; a read that both have is one edge."""
+    a, b = (_reads(comparison, side) for side in comparison.sides)
+    for edge in a | b:
+        source, reader = edge
+        difference = "same" if edge in a and edge in b else "only-a" if edge in a else "only-b"
+        carried = a.get(edge, False) or b.get(edge, False)
+        yield {"source": source, "reader": reader, "difference": difference, "carried": carried}
+
+
+def _reads(comparison: Comparison, side: Side) -> dict[tuple[str, str], bool]:
+    """Every read in one of the runs between the keys of the graph, and whether something passed."""
+    rows = {line.row.key: row for row in comparison.rows if (line := row.a if side is comparison.a else row.b)}
+    return {
+        (_key(rows[source]), _key(rows[step.key])): side.lines[source].row.status in ("succeeded", "reused")
+        for step in side.workflow.steps
+        for source in step.access
+        if source in rows and step.key in rows
+    }
