@@ -10,7 +10,7 @@ from django.db.models import F
 from apps.audit.log import Entry
 from apps.audit.statements import Statement, together
 from apps.runs.models import Attempt, Proposal, Run
-from apps.runs.purse import embedding_ref, plan_ref, step_ref
+from apps.runs.purse import Purse, embedding_ref, is_free, plan_ref, step_ref
 from apps.spend import book
 from apps.spend.models import Line
 from apps.workers.calls import Usage, estimate
@@ -93,7 +93,7 @@ def close_lost(run: Run, *, at: datetime) -> list[Entry]:
     entries = []
     bills = Bills(run, at)
     for attempt in _open_attempts(run).filter(nested=None):
-        usage, cost_usd = _estimated(run.pool.get(attempt.worker), attempt.sent, "")
+        usage, cost_usd = _estimated(_worker_of(run, attempt), attempt.sent, "")
         known_usd = None if cost_usd else cost_usd  # only of what is free it is sure
         _end(attempt, Attempt.Status.LOST, usage, known_usd, at)
         spend(run, usage, known_usd)
@@ -117,23 +117,28 @@ class Bills:
     def __init__(self, run: Run, at: datetime) -> None:
         self.run = run
         self.at = at
+        self.purse = Purse(run)
         self.settled: dict[str, Statement[bool]] = {}
 
     def of_attempt(self, attempt: Attempt, usage: Usage, cost_usd: Decimal | None) -> None:
-        if not (self.run.setup.get("nesting") and Run.objects.filter(nested_in=attempt).exists()):  # it pays by itself
-            self._add(step_ref(self.run, attempt.step.key, attempt.number), usage, cost_usd)
+        if self.run.setup.get("nesting") and Run.objects.filter(nested_in=attempt).exists():
+            return  # it pays by itself
+        frozen = _worker_of(self.run, attempt)
+        self._add(step_ref(self.run, attempt.step.key, attempt.number), frozen, usage, cost_usd)
 
     def of_proposal(self, proposal: Proposal, usage: Usage, cost_usd: Decimal | None) -> None:
-        self._add(plan_ref(self.run, proposal.number), usage, cost_usd)
+        self._add(plan_ref(self.run, proposal.number), _conductor_of(self.run, proposal), usage, cost_usd)
 
     def of_embeddings(self) -> None:
         """Calls that left no row: what they cost died with whoever made them."""
         begun = Line.objects.filter(ref__startswith=embedding_ref(self.run, ""), state=Line.State.RESERVED)
         for ref in begun.values_list("ref", flat=True):
-            self._add(ref, Usage(0, estimated=True), None)
+            self._add(ref, None, Usage(0, estimated=True), None)
 
-    def _add(self, ref: str, usage: Usage, cost_usd: Decimal | None) -> None:
-        self.settled[ref] = book.settle(ref=ref, usage=usage, cost_usd=cost_usd, at=self.at)
+    def _add(self, ref: str, frozen: Mapping[str, Any] | None, usage: Usage, cost_usd: Decimal | None) -> None:
+        # What is free has no line yet: nothing was set aside for it.
+        about = self.purse.about(frozen) if frozen is not None and is_free(frozen) else None
+        self.settled[ref] = book.settle(ref=ref, usage=usage, cost_usd=cost_usd, at=self.at, about=about)
 
     def pay(self) -> None:
         """Book them, in the transaction under way."""
@@ -145,7 +150,7 @@ def _consumed(run: Run, attempt: Attempt, text: str) -> tuple[Usage, Decimal | N
     nested = Run.objects.filter(nested_in=attempt).first() if run.setup.get("nesting") else None
     if nested is not None:
         return usage_of(nested), None if nested.cost_unknown else nested.cost_usd
-    return _estimated(run.pool.get(attempt.worker), attempt.sent, text)
+    return _estimated(_worker_of(run, attempt), attempt.sent, text)
 
 
 def usage_of(nested: Run) -> Usage:
@@ -160,6 +165,12 @@ def _open_attempts(run: Run) -> Any:
 def _estimated(frozen: Mapping[str, Any] | None, sent: Any, text: str) -> tuple[Usage, Decimal | None]:
     usage = estimate(sent, text)
     return usage, None if frozen is None else price_of(frozen).cost_usd(usage)
+
+
+def _worker_of(run: Run, attempt: Attempt) -> Mapping[str, Any] | None:
+    """The frozen worker that was called: of the pool, or one that stood in."""
+    stand_ins = [each for worker in run.setup["pool"] for each in worker.get("fallbacks", ())]
+    return next((each for each in [*run.setup["pool"], *stand_ins] if each["slug"] == attempt.worker), None)
 
 
 def _conductor_of(run: Run, proposal: Proposal) -> Mapping[str, Any] | None:

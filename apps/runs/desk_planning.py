@@ -32,8 +32,8 @@ class PlanningDesk(Pen):
     ) -> Proposal | Refusal:
         """A planner is being asked: from now on its text streams under the proposal. Or the limit that forbids it."""
         ref, slug = plan_ref(self.run, number), conductor["slug"]
-        [refusal] = together([self.purse.reserve(ref=ref, frozen=conductor, messages=messages, at=page.at)])
-        if refusal is not None:
+        reserve = self.purse.reserve(ref=ref, frozen=conductor, messages=messages, at=page.at)
+        if reserve is not None and (refusal := together([reserve])[0]) is not None:
             return cast(Refusal, refusal)
         given = {"conductor": slug, "round": round, "sent": list(messages), "started_at": page.at}
         proposal, new = Proposal.objects.get_or_create(run=self.run, number=number, defaults=given)
@@ -155,7 +155,7 @@ class PlanningDesk(Pen):
     ) -> Refusal | None:
         """An embedding worker is about to be asked: set aside what that could cost, or say which limit forbids it."""
         reserve = self.purse.reserve(ref=ref, frozen=frozen, messages=messages, at=page.at, is_answered=False)
-        refusal: Refusal | None = together([reserve])[0]
+        refusal: Refusal | None = None if reserve is None else together([reserve])[0]
         return refusal
 
     @pays

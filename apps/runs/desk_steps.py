@@ -46,20 +46,21 @@ class StepDesk(Pen):
             digest=digest,
             messages=messages,
             at=page.at,
-            ref=ref,
+            ref=None if setting_aside is None else ref,
         )
 
-        def told(refusal: Refusal | None, started: tuple[Attempt, bool] | None) -> Attempt | Refusal:
-            if refusal is not None:
+        def told(*answers: Any) -> Attempt | Refusal:
+            started: tuple[Attempt, bool] | None = answers[-1]
+            if started is None:
+                refusal: Refusal = answers[0]
                 return refusal
-            assert started is not None, "what was set aside is paid"
             attempt, new = started
             if new:
                 data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": worker}
                 page.tell("step.started", data, {"request": json.dumps(messages, ensure_ascii=False)})
             return attempt
 
-        return Asked([setting_aside, start], told)
+        return Asked([start] if setting_aside is None else [setting_aside, start], told)
 
     def nest(
         self, page: Page, *, step: Step, number: int, frozen: Mapping[str, Any], digest: str, rendered: Rendered

@@ -65,7 +65,7 @@ class Embedding:
 
     async def _set_aside(self, frozen: Frozen, texts: list[dict[str, str]], about: Mapping[str, Any]) -> Refusal | bool:
         purse = self.desk.purse
-        if not purse.knows(frozen["slug"]):
+        if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
         ref = embedding_ref(self.run, about["call"])
         set_aside = partial(self.desk.set_aside, ref=ref, frozen=frozen, messages=texts)

@@ -263,6 +263,12 @@ class Attempt(models.Model):
         indexes = [
             # A fork looks for what was already paid for, along its lineage.
             models.Index(fields=["digest"], name="attempt_reusable", condition=Q(status="succeeded")),
+            # How a worker does: its latest calls that ended by themselves.
+            models.Index(
+                fields=["worker", "-finished_at"],
+                name="attempt_of_worker",
+                condition=Q(status__in=["succeeded", "failed", "late"]),
+            ),
         ]
 
     def __str__(self) -> str:

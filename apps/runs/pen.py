@@ -91,8 +91,8 @@ class Pen:
             page = Page(self.clock())
             asked = {number: job(page) for number, job in enumerate(jobs) if _is_marked(job, "is_at_once")}
             hold: list[Statement[Any]] = [rows.lock_run(self.run.pk), take_head(self.run)]
-            if any(_is_marked(job, "moves_money") for job in jobs):
-                hold.append(book.hold(accounts=self.purse.accounts))
+            if (accounts := self.purse.accounts) and any(_is_marked(job, "moves_money") for job in jobs):
+                hold.append(book.hold(accounts=accounts))
             held, head, *rest = together([*hold, *(each for one in asked.values() for each in one.statements)])
             self._check_hold(*held)
             answers = iter(rest[len(hold) - 2 :])

@@ -236,7 +236,7 @@ class Planning:
     async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal | Refusal:
         conductor, purse = self.conductor, self.desk.purse
         assert conductor is not None
-        if not purse.knows(conductor["slug"]):
+        if not purse.knows(conductor):
             await self.notes.do(partial(purse.look_up, conductor["slug"], at=timezone.now()))
         number = await self.notes.do(self.run.proposals.count) + 1
         self.drafts.clear()

@@ -38,12 +38,16 @@ class Purse:
 
     @property
     def accounts(self) -> list[int]:
-        """All that this run's calls were charged to so far: locked together, so that two runs never wait in a ring."""
-        return sorted({account for _, _, accounts in self._known.values() for account in accounts})
+        """What this run's calls were charged to so far, where that differs from call to call: then all of it is locked
+        first, so that two runs never wait for each other in a ring."""
+        charged = {accounts for _, _, accounts in self._known.values()}
+        return sorted({account for accounts in charged for account in accounts}) if len(charged) > 1 else []
 
-    def knows(self, worker: str) -> bool:
-        """Whether it was looked up lately what a call of `worker` is charged to."""
-        read_at, day, _ = self._known.get(worker, (0.0, None, ()))
+    def knows(self, frozen: Mapping[str, Any]) -> bool:
+        """Whether it was looked up lately what a call of this model is charged to; a free one is to nobody."""
+        if is_free(frozen):
+            return True
+        read_at, day, _ = self._known.get(frozen["slug"], (0.0, None, ()))
         return day == datetime.now(UTC).date() and time.monotonic() - read_at < FRESH_S
 
     def look_up(self, worker: str, *, at: datetime) -> None:
@@ -68,11 +72,14 @@ class Purse:
         messages: Sequence[Mapping[str, str]],
         at: datetime,
         is_answered: bool = True,
-    ) -> Statement[Refusal | None]:
+    ) -> Statement[Refusal | None] | None:
         """Sets aside what the call could cost at most; nothing where the price is unknown, which was asked about.
 
-        An embedding worker reads and does not answer in tokens.
+        None for a model that costs nothing: no limit is ever crossed by it. An embedding worker reads and does not
+        answer in tokens.
         """
+        if is_free(frozen):
+            return None
         usd = self.worst_usd(frozen, messages, is_answered=is_answered) or Decimal(0)
         accounts = self._accounts_of(frozen["slug"])
         return book.reserve(ref=ref, accounts=accounts, usd=usd, about=self.about(frozen), at=at)
@@ -116,6 +123,11 @@ class Purse:
 
     def _accounts_of(self, worker: str) -> tuple[int, ...]:
         return self._known[worker][2] if worker in self._known else ()
+
+
+def is_free(frozen: Mapping[str, Any]) -> bool:
+    """Whether a frozen model costs nothing."""
+    return bool(frozen["price"]["free"])
 
 
 def outermost(run: Run) -> Run:

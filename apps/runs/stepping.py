@@ -68,7 +68,8 @@ class Stepping:
         }
         _ = self.desk.purse.payer  # read here: on the loop nothing may be
         for worker in {step.worker for step in self.steps.values() if step.status == Step.Status.WAITING}:
-            self.desk.purse.look_up(worker, at=timezone.now())
+            if not self.desk.purse.knows(self.run.pool[worker]):
+                self.desk.purse.look_up(worker, at=timezone.now())
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
 
     async def call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
@@ -195,7 +196,7 @@ class Stepping:
 
     async def _begin(self, frozen: Frozen, start: Callable[[Page], Attempt | Refusal]) -> Attempt | Refusal:
         purse = self.desk.purse
-        if not purse.knows(frozen["slug"]):
+        if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
         return await self.notes.write(start)
 
