@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
-from django.db.models import Value
+from django.db.models import TextField, Value
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import MD5, Coalesce, Left, Length
 
@@ -52,11 +52,11 @@ class Side:
     @cached_property
     def marks(self) -> dict[str, Texts]:
         """By their keys, how long the texts of all steps are, and their digests."""
-        return self.texts(self.workflow.keys, chars=0)
+        return self.texts(self.workflow.keys, chars=1)
 
     def texts(self, keys: Collection[str], *, chars: int) -> dict[str, Texts]:
         """The texts of the steps called `keys`, each as far as `chars`."""
-        said = Coalesce(KeyTextTransform("content", KeyTransform("0", "sent")), Value(""))
+        said = Coalesce(KeyTextTransform("content", KeyTransform("0", "sent")), Value("", TextField()))
         calls = self.run.attempts.filter(step__key__in=keys).order_by("step_id", "-number").distinct("step_id")
         prompts = {
             key: Text(beginning, length, mark)
