@@ -82,7 +82,8 @@ def align(a: Workflow, b: Workflow, *, kin: bool) -> Alignment:
     What has its key, instruction and worker still is the same step. The others are paired so that what speaks for all
     pairs together is most: likeness of the instruction, the worker, the place, the key. `kin` says that one workflow
     was made from the other (or both from a third) by edits, which keep keys: then a key settles it as long as the
-    instruction or the worker is anything alike. Keys of two plans made anew are mere numbers. The same workflows always give the same alignment.
+    instruction or the worker is anything alike. Keys of two plans made anew are mere numbers. The same workflows
+    always give the same alignment.
     """
     untouched = _untouched(a, b)
     left = [at for at in range(len(a.steps)) if at not in untouched]
@@ -145,7 +146,7 @@ def _assigned(likeness: _Likeness, left: Sequence[int], right: Sequence[int]) ->
 
 def _features(instruction: str) -> frozenset[str]:
     text = instruction if len(instruction) <= 2 * READ else f"{instruction[:READ]} {instruction[-READ:]}"
-    said = [word for word in words(text.casefold()) if word[0].isalnum()]
+    said = [word for each in words(text.casefold()) if (word := each.lstrip())[:1].isalnum()]
     return frozenset([*said, *(f"{one} {other}" for one, other in pairwise(said))])
 
 

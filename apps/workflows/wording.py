@@ -21,7 +21,8 @@ ENOUGH = 6_000_000
 
 # Scripts that are written without spaces between the words: every sign is a word.
 SPACELESS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-WORD = re.compile(rf"\s+|[{SPACELESS}]|\d[\d.,]*\d|[^\W{SPACELESS}]+|[^\w\s]")
+# A word has the gap before it: a gap by itself would be found everywhere, and the same words would be found in pieces.
+WORD = re.compile(rf"\s*(?:[{SPACELESS}]|\d[\d.,]*\d|[^\W{SPACELESS}]+|[^\w\s])|\s+")
 CRUMB = 16
 
 
@@ -79,7 +80,7 @@ Match = tuple[int, int, int]  # where it begins in either, and how long it is
 
 
 def words(text: str) -> list[str]:
-    """The words, signs and gaps of `text`, which joined are `text` again."""
+    """The words and signs of `text`, each with the gap before it, which joined are `text` again."""
     return WORD.findall(text)
 
 
@@ -116,14 +117,11 @@ def _in_words(hunk: Hunk, effort: Effort) -> tuple[list[Hunk], bool]:
 
 
 def _matches(a: Sequence[str], b: Sequence[str], effort: Effort) -> tuple[list[Match], bool]:
-    """The stretches that `a` and `b` have in common, in order, and whether the effort reached for all of them.
-
-    A gap or an empty line is no stretch by itself: it only joins one of something else.
-    """
+    """The stretches that `a` and `b` have in common, in order, and whether the effort reached for all of them."""
     head, tail = _common_ends(a, b)
-    search = SequenceMatcher(str.isspace, a, b, autojunk=False)
+    search = SequenceMatcher(None, a, b, autojunk=False)
     # One search looks at every place in b of every word of its range of a; these are their sums from the beginning.
-    places = Counter(word for word in b if not word.isspace())
+    places = Counter(b)
     weight = list(accumulate((1 + places[word] for word in a), initial=0))
     found: list[Match] = [(0, 0, head), (len(a) - tail, len(b) - tail, tail)]
     ranges = deque([(head, len(a) - tail, head, len(b) - tail)])
@@ -175,10 +173,20 @@ def _tidied(hunks: Iterable[Hunk]) -> list[Hunk]:
 def _pieces(hunks: Iterable[Hunk]) -> tuple[tuple[Op, str], ...]:
     """The hunks as pieces: what was taken out stands before what came instead."""
     pieces: list[tuple[Op, str]] = []
+    before = ""
     for hunk in _joined(hunks):
-        ops: tuple[tuple[Op, str], ...] = (("gone", hunk.gone), ("new", hunk.new), ("same", hunk.same))
+        gap = _common_gap(hunk)
+        gone, new = hunk.gone[len(gap) :], hunk.new[len(gap) :]
+        ops: tuple[tuple[Op, str], ...] = (("same", before + gap), ("gone", gone), ("new", new))
         pieces += [(op, text) for op, text in ops if text]
-    return tuple(pieces)
+        before = hunk.same
+    return (*pieces, ("same", before)) if before else tuple(pieces)
+
+
+def _common_gap(hunk: Hunk) -> str:
+    """The gap that both the old words and the new ones begin with."""
+    begun = hunk.gone[: _common_ends(hunk.gone, hunk.new)[0]]
+    return begun[: len(begun) - len(begun.lstrip())]
 
 
 def _joined(hunks: Iterable[Hunk]) -> list[Hunk]:

@@ -327,7 +327,7 @@ def test_a_run_without_a_plan_yet_has_no_steps_and_the_page_says_so(browser: Cli
 
 
 def test_how_the_answer_is_taken_and_what_else_was_set_is_told(browser: Client, ada: User) -> None:
-    steps = (("s1", "", []), ("s2", "", []))
+    steps: tuple[tuple[str, str, list[str]], ...] = (("s1", "", []), ("s2", "", []))
     a = carried(ada, "1", "1", workflow=workflow_of(*steps))
     voting = workflow_of(*steps, sink=Vote(over=("s1", "s2"))).model_copy(
         update={"show_task": False, "on_failure": "empty"}
