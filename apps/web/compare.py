@@ -22,7 +22,7 @@ from apps.web.runs_list import Line, lines_of, visible_runs
 ROWS = 40
 RECENT = 20
 LONGEST = 200  # characters of what is typed as a code, which may be an address
-SHOWS = {"": "All steps", "changed": "Changed only", "unlike": "Same input, different output"}
+SHOWS = {"": "All steps", "changed": "Differences only", "unlike": "Same input, different output"}
 
 
 class NoSuchPair(NotFound):

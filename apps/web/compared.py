@@ -64,14 +64,13 @@ class Comparison:
         there = self.b.lines[b] if b is not None else None
         marks = (self.a.marks.get(a or "", NO_TEXTS), self.b.marks.get(b or "", NO_TEXTS))
         if here is None or there is None:
-            return Row(number, here, there, marks, ())
+            return Row(number, here, there, marks, (), ())
         change = change_of(
             self.a.workflow.step(here.row.key), self.b.workflow.step(there.row.key), self.alignment.became
         )
-        said = [*self._said(change, here, there), *_outcome(here, there, *marks)]
-        return Row(number, here, there, marks, tuple(said))
+        return Row(number, here, there, marks, [*self._planned(change, here, there)], [*_outcome(here, there, *marks)])
 
-    def _said(self, change: Change, a: Line, b: Line) -> Iterator[str]:
+    def _planned(self, change: Change, a: Line, b: Line) -> Iterator[str]:
         """What was planned otherwise."""
         if change.instruction:
             yield "instruction"

@@ -1,7 +1,9 @@
 """Two runs as one graph, as the canvas reads it: every step once, and every read with the run that has it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import networkx as nx
 
 from apps.web.compared import Comparison
 from apps.web.figures import listed
@@ -11,11 +13,23 @@ from apps.web.sides import Side
 
 def merged(comparison: Comparison, *, url: Callable[[Row], str]) -> dict[str, Any]:
     """The steps and edges of both; `url` is where a step is told of alone."""
-    return {"steps": [_step(row, url(row)) for row in comparison.rows], "edges": list(_edges(comparison))}
+    edges = list(_edges(comparison))
+    return {"steps": [_step(row, url(row)) for row in _in_order(comparison.rows, edges)], "edges": edges}
+
+
+def _in_order(rows: Sequence[Row], edges: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Each step behind all that it reads in either run, else as they are listed; so too where that goes in a circle."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(_key(row) for row in rows)
+    graph.add_edges_from((edge["source"], edge["reader"]) for edge in edges)
+    if not nx.is_directed_acyclic_graph(graph):
+        return list(rows)
+    by_key = {_key(row): row for row in rows}
+    return [by_key[key] for key in nx.lexicographical_topological_sort(graph, lambda key: by_key[key].number)]
 
 
 def _step(row: Row, url: str) -> dict[str, Any]:
-    line = row.line
+    line, said = row.line, listed(row.said)
     return {
         "key": _key(row),
         "anchor": row.anchor,
@@ -27,7 +41,7 @@ def _step(row: Row, url: str) -> dict[str, Any]:
         "state": line.state,
         "worker": line.row.worker,
         "label": row.label,
-        "text": f"{listed(row.said)}".capitalize() if row.said else "",
+        "text": said[:1].upper() + said[1:],
     }
 
 

@@ -12,8 +12,14 @@ from apps.web.outline import Line
 from apps.web.sides import Texts
 from apps.workflows.wording import Effort
 
-What = Literal["same", "changed", "only-a", "only-b"]
-LABELS: dict[What, str] = {"only-a": "only in A", "only-b": "only in B", "changed": "differs", "same": "the same"}
+What = Literal["same", "changed", "outcome", "only-a", "only-b"]
+LABELS: dict[What, str] = {
+    "same": "the same",
+    "changed": "changed",
+    "outcome": "other outcome",  # the same step, which was sent or answered something else
+    "only-a": "only in A",
+    "only-b": "only in B",
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Row:
     a: Line | None
     b: Line | None
     marks: tuple[Texts, Texts]
-    said: Sequence[str]  # what differs, in words
+    planned: Sequence[str]  # what was planned otherwise, in words
+    came: Sequence[str]  # what came otherwise
 
     @property
     def anchor(self) -> str:
@@ -63,12 +70,17 @@ class Row:
     def what(self) -> What:
         if self.only:
             return "only-a" if self.only == "A" else "only-b"
-        return "changed" if self.said else "same"
+        return "changed" if self.planned else "outcome" if self.came else "same"
 
     @property
     def label(self) -> str:
         """The same in a word or two, so that no colour is needed to know it."""
         return LABELS[self.what]
+
+    @property
+    def said(self) -> list[str]:
+        """All that differs, in words."""
+        return [*self.planned, *self.came]
 
     @property
     def place(self) -> str:

@@ -183,7 +183,7 @@ def test_a_fork_is_told_apart_step_by_step_and_word_by_word(browser: Client, ada
 
     assert pairs(page) == [
         ("same", "Step 1 Compute the growth of each region the same"),
-        ("changed", "Step 2 Answer the task in two sentences differs instruction prompt result"),
+        ("changed", "Step 2 Answer the task in two sentences changed instruction prompt result"),
     ]
     assert "Answer the task in <del>a sentence</del><ins>two sentences</ins>" in page
     assert "South grew most, by <del>53 %</del><ins>half</ins>." in page
@@ -203,7 +203,7 @@ def test_workers_reads_and_steps_of_one_run_alone_are_told(browser: Client, ada:
     page = beside(browser, first, fork)
 
     assert pairs(page) == [
-        ("changed", "Step 1 Compute the growth of each region differs worker Birch → Atlas"),
+        ("changed", "Step 1 Compute the growth of each region changed worker Birch → Atlas"),
         ("only-a", "Step 2 Answer the task in a sentence only in A"),
         ("only-b", "Step 2 Doubt it only in B"),
     ]
@@ -218,7 +218,7 @@ def test_an_access_that_changed_is_told_by_the_numbers_of_either_run(browser: Cl
     page = beside(browser, a, b)
 
     assert pairs(page)[2][1] == (
-        "Step 3 Do s3 differs reads step 2 of B no longer reads step 1 of A role none → judge prompt"
+        "Step 3 Do s3 changed reads step 2 of B no longer reads step 1 of A role none → judge prompt"
     )
 
 
@@ -227,12 +227,12 @@ def test_same_input_and_different_output_can_be_looked_for(browser: Client, ada:
 
     page = beside(browser, first, again, show="unlike")
 
-    assert pairs(page) == [("changed", "Step 1 Compute the growth of each region differs result")]
+    assert pairs(page) == [("outcome", "Step 1 Compute the growth of each region other outcome result")]
     assert "same input, different output" in page
     assert 'the prompt as sent <span class="same">the same</span>' in page
     assert [words(tab) for tab in re.findall(r'<a href="/compare/[^>]*>(.*?)</a>', page) if "<span" in tab] == [
         "All steps 2",
-        "Changed only 2",
+        "Differences only 2",
         "Same input, different output 1",
     ]
 
@@ -247,7 +247,7 @@ def test_a_failure_and_a_success_with_one_prompt_are_such_a_pair_too(browser: Cl
 
     page = beside(browser, first, failed, show="unlike")
 
-    assert pairs(page) == [("changed", "Step 1 Compute the growth of each region differs done → failed")]
+    assert pairs(page) == [("outcome", "Step 1 Compute the growth of each region other outcome done → failed")]
 
 
 def test_runs_that_differ_in_nothing_say_so(browser: Client, ada: User, first: Run) -> None:
@@ -266,8 +266,8 @@ def test_plans_made_anew_are_aligned_by_likeness_whatever_their_keys(browser: Cl
     b = carried(ada, "2", "1", workflow=swapped)
 
     assert [what for _, what in pairs(beside(browser, a, b))] == [
-        "Step 2 → 1 Answer the task in a sentence differs no longer reads step 1 of A prompt",
-        "Step 1 → 2 Compute the growth of each region differs reads step 1 of B prompt",
+        "Step 2 → 1 Answer the task in a sentence changed no longer reads step 1 of A prompt",
+        "Step 1 → 2 Compute the growth of each region changed reads step 1 of B prompt",
     ]
 
 
@@ -392,7 +392,7 @@ def test_the_graph_holds_every_step_once_and_every_read_with_the_run_that_has_it
     assert [(step["key"], step["number"], step["difference"], step["label"]) for step in drawn["steps"]] == [
         ("pair:1", 1, "same", "the same"),
         ("pair:2", 2, "only-b", "only in B"),
-        ("pair:3", 3, "changed", "differs"),
+        ("pair:3", 3, "outcome", "other outcome"),
     ]
     assert [(edge["source"], edge["reader"], edge["difference"]) for edge in drawn["edges"]] == [
         ("pair:1", "pair:3", "same"),

@@ -29,7 +29,7 @@ export type Card = Node & {
 };
 
 /** What a step or an edge of one run is beside the other run. */
-export type Difference = "same" | "changed" | "only-a" | "only-b";
+export type Difference = "same" | "changed" | "outcome" | "only-a" | "only-b";
 
 /** A run within a step: its steps carry the step's key in front of their own. */
 export type Nest = { code: string; progress: string; graph: Graph };
