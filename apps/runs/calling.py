@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -32,8 +32,6 @@ MONEY_PATIENCE_S = 60.0
 BUSY_PATIENCE_S = 900.0
 
 logger = structlog.get_logger(__name__)
-
-T = TypeVar("T")
 
 Why = Literal["place", "rate", "cooling", "circuit", "money"]
 
@@ -179,21 +177,25 @@ class Tries:
         return self.counted >= self.tries or time.monotonic() > self.until
 
 
-async def with_money(ask: Callable[[], Awaitable[T | Refusal]], *, tell: Callable[[Wait], Awaitable[None]]) -> T:
-    """What `ask` gives once the money for it can be set aside.
+class Credit:
+    """Waiting for money, outside the door: calls under way may turn out cheaper than what is set aside for them."""
 
-    :raises StepHeld: with the limit that it would cross.
-    """
-    teller, until = Teller(tell), time.monotonic() + MONEY_PATIENCE_S
-    try:
-        while isinstance(answer := await ask(), Refusal):
-            if not answer.may_pass or time.monotonic() > until:
-                raise StepHeld("limit", told_of(answer))
-            teller.say(Wait("money"))
-            await asyncio.sleep(MONEY_PAUSE_S)
-        return answer
-    finally:
-        await teller.end()
+    def __init__(self, *, tell: Callable[[Wait], Awaitable[None]]) -> None:
+        self.tell = tell
+        self.until = time.monotonic() + MONEY_PATIENCE_S
+        self.told = False
+
+    async def wait(self, refusal: Refusal) -> None:
+        """Wait a moment before it is asked for again.
+
+        :raises StepHeld: waiting is of no use: the limit would be crossed whatever becomes of the calls under way.
+        """
+        if not refusal.may_pass or time.monotonic() > self.until:
+            raise StepHeld("limit", told_of(refusal))
+        if not self.told:
+            self.told = True
+            await self.tell(Wait("money"))
+        await asyncio.sleep(MONEY_PAUSE_S)
 
 
 def told_of(refusal: Refusal) -> dict[str, str]:

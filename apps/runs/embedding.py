@@ -2,7 +2,7 @@
 
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk
 from apps.runs.models import Run
 from apps.runs.notes import Notes
@@ -20,6 +20,7 @@ from apps.runs.purse import embedding_ref
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Endpoint, Usage
 from apps.workers.embedding import Embeddings, Vector
+from apps.workers.places import Place
 from apps.workers.services import open_endpoint
 
 Frozen = Mapping[str, Any]
@@ -45,44 +46,53 @@ class Embedding:
         door = Door(self.process.turnstile, frozen, limits=self.process.limits, tell=self._say_nothing)
         tries = Tries(self.run.setup["tries"], may_wait=True)
         plain = [{"content": text} for text in texts]
+        credit = Credit(tell=self._say_nothing)
         async for trial in tries.again():
             with trial:
-                async with door.open(tokens=tokens_of(frozen, plain), may_wait=True) as place:
-                    about |= {"number": trial.retry_state.attempt_number, "call": token_hex(8)}
-                    await with_money(partial(self._set_aside, frozen, plain, about), tell=self._say_nothing)
-                    try:
-                        found = await self._ask(frozen, endpoint, texts, about)
-                    except CallFailed as failure:
-                        await place.heard(failure)
-                        tries.failed(failure, trial.retry_state)
-                        raise
-                    await place.heard(None)
-                return found.vectors
+                while True:
+                    async with door.open(tokens=tokens_of(frozen, plain), may_wait=True) as place:
+                        about |= {"number": trial.retry_state.attempt_number, "call": token_hex(8)}
+                        refusal = await self._set_aside(frozen, plain, about)
+                        if refusal is None:
+                            fails = partial(tries.failed, state=trial.retry_state)
+                            return (await self._ask(frozen, endpoint, texts, about, place, fails)).vectors
+                    await credit.wait(refusal)
         raise AssertionError("tenacity either returns or raises")
 
     async def _say_nothing(self, wait: Wait) -> None:
         """No step of the run shows this call: there is nowhere to say that it waits."""
 
-    async def _set_aside(self, frozen: Frozen, texts: list[dict[str, str]], about: Mapping[str, Any]) -> Refusal | bool:
+    async def _set_aside(self, frozen: Frozen, texts: list[dict[str, str]], about: Mapping[str, Any]) -> Refusal | None:
         purse = self.desk.purse
         if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
         ref = embedding_ref(self.run, about["call"])
         set_aside = partial(self.desk.set_aside, ref=ref, frozen=frozen, messages=texts)
-        return await self.notes.write(set_aside) or True
+        return await self.notes.write(set_aside)
 
-    async def _ask(self, frozen: Frozen, endpoint: Endpoint, texts: Sequence[str], about: dict[str, Any]) -> Embeddings:
+    async def _ask(
+        self,
+        frozen: Frozen,
+        endpoint: Endpoint,
+        texts: Sequence[str],
+        about: dict[str, Any],
+        place: Place,
+        fails: Callable[[CallFailed], float | None],
+    ) -> Embeddings:
         """One call, written down however it ends."""
         began = time.monotonic()
         try:
             found = await self.process.gateway.embed(endpoint, texts)
         except CallFailed as failure:
+            await place.heard(failure)
+            fails(failure)
             cost_usd = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
             told = about | {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
             told |= _bill(failure.usage or Usage(0), cost_usd, (time.monotonic() - began) * 1000)
             tell = partial(self.desk.embedding_failed, told=told, failure=failure, cost_usd=cost_usd)
             await self.notes.write(partial(tell, ref=embedding_ref(self.run, about["call"]), frozen=frozen))
             raise
+        await place.heard(None)
         told = about | {"dims": found.dims, "digest": digest_of(found.vectors)}
         told |= _bill(found.usage, found.cost_usd, found.duration_ms)
         tell = partial(self.desk.embedded, told=told, usage=found.usage, cost_usd=found.cost_usd)

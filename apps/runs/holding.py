@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from apps.accounts.models import User
 from apps.audit.log import Entry
@@ -83,7 +83,7 @@ def _written(step: Step, text: str, *, at: datetime, reason: str) -> Entry:
     attempt = Attempt.objects.create(
         run_id=step.run_id,
         step=step,
-        number=step.attempts.count() + 1,
+        number=(step.attempts.aggregate(last=Max("number"))["last"] or 0) + 1,
         worker="",
         status=Attempt.Status.WRITTEN,
         digest="",

@@ -1,6 +1,6 @@
 """Getting a workflow for a run from its planner, with everything the planner said kept whatever comes of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,7 +18,7 @@ from apps.conductor.proposal import Extending, Progress
 from apps.conductor.proposal import Proposal as Proposed
 from apps.conductor.services import learnt_body
 from apps.core.errors import StudioError
-from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk
 from apps.runs.embedding import Embedding
 from apps.runs.engine import StepHeld
@@ -26,8 +26,9 @@ from apps.runs.models import Proposal, Run
 from apps.runs.notes import Notes
 from apps.runs.process import Process
 from apps.spend.book import Refusal
-from apps.workers.calls import CallFailed, Completion
+from apps.workers.calls import CallFailed, Completion, Endpoint
 from apps.workers.embedding import Vector
+from apps.workers.places import Place
 from apps.workers.services import open_endpoint
 from apps.workflows import graph
 from apps.workflows.graph import Problem
@@ -204,34 +205,48 @@ class Planning:
         door = Door(self.process.turnstile, self.conductor, limits=self.process.limits, tell=self._tell_wait)
         tries = Tries(self.run.setup["tries"], may_wait=may_wait)
         listening: Proposal | None = None  # the first call heard: a later one must not draw its steps again
+        credit = Credit(tell=self._tell_wait)
+
+        def heard(piece: str, proposal: Proposal) -> None:
+            nonlocal listening
+            listening = listening or proposal
+            self.heard.append(piece)
+            self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
+            if listening is proposal:
+                on_delta(piece)
+
         async for trial in tries.again():
             with trial:
-                async with door.open(tokens=tokens_of(self.conductor, plain), may_wait=may_wait) as place:
-                    proposal = await with_money(partial(self._open, plain), tell=self._tell_wait)
-
-                    def heard(piece: str, proposal: Proposal = proposal) -> None:
-                        nonlocal listening
-                        listening = listening or proposal
-                        self.heard.append(piece)
-                        self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
-                        if listening is proposal:
-                            on_delta(piece)
-
-                    try:
-                        self.completion = await self.process.gateway.stream(
-                            endpoint, plain, on_delta=heard, extra=params
-                        )
-                    except CallFailed as failure:
-                        await place.heard(failure)
-                        tries.failed(failure, trial.retry_state)
-                        cost = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
-                        await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure, cost_usd=cost)
-                        raise
-                    usage = self.completion.usage
-                    place.tokens_used = usage.input_tokens + usage.output_tokens
-                    await place.heard(None)
-                return self.completion
+                while True:
+                    async with door.open(tokens=tokens_of(self.conductor, plain), may_wait=may_wait) as place:
+                        proposal = await self._open(plain)
+                        if isinstance(proposal, Proposal):
+                            fails = partial(tries.failed, state=trial.retry_state)
+                            stream = partial(self.process.gateway.stream, endpoint, plain, extra=params)
+                            told = partial(heard, proposal=proposal)
+                            return await self._hear(partial(stream, on_delta=told), place, fails, endpoint)
+                    await credit.wait(proposal)
         raise AssertionError("tenacity either returns or raises")
+
+    async def _hear(
+        self,
+        stream: Callable[[], Awaitable[Completion]],
+        place: Place,
+        fails: Callable[[CallFailed], float | None],
+        endpoint: Endpoint,
+    ) -> Completion:
+        """One reply of the conductor; a call that fails is written down."""
+        try:
+            self.completion = completion = await stream()
+        except CallFailed as failure:
+            await place.heard(failure)
+            fails(failure)
+            cost = endpoint.price.cost_usd(failure.usage) if failure.usage else Decimal(0)
+            await self._close(Proposal.Status.FAILED, raw=failure.partial, failure=failure, cost_usd=cost)
+            raise
+        place.tokens_used = completion.usage.input_tokens + completion.usage.output_tokens
+        await place.heard(None)
+        return completion
 
     async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal | Refusal:
         conductor, purse = self.conductor, self.desk.purse

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
+from django.db.models import Max
 from django.utils import timezone
 
 from apps.core.errors import StudioError
-from apps.runs.calling import Door, Tries, Wait, tokens_of, with_money
+from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk, Page, RunStopped, RunTaken
 from apps.runs.engine import StepFailed, StepHeld
 from apps.runs.models import Attempt, Run, Step
@@ -22,6 +23,7 @@ from apps.runs.process import Process
 from apps.runs.reuse import Recorded, digest_of, recorded, render, same_request
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion, Endpoint
+from apps.workers.places import Place
 from apps.workers.services import open_endpoint
 from apps.workflows import workflow as workflows
 from apps.workflows.workflow import Workflow
@@ -50,14 +52,14 @@ class Stepping:
         self.recorded: Recorded = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.writing: dict[str, list[str]] = {}  # stream -> what a worker has written so far
-        self.tried: Counter[str] = Counter()  # calls made for a step so far, by any driver
+        self.tried: Counter[str] = Counter()  # the number of a step's last attempt, by any driver
 
     def load(self) -> dict[str, str]:
         """The step rows, what the lineage offers for reuse, and the results of steps that finished before."""
         self.steps = {step.key: step for step in self.run.steps.all()}
-        self.tried = (
-            Counter(self.run.attempts.values_list("step__key", flat=True)) if self.run.claim > 1 else self.tried
-        )
+        if self.run.claim > 1:
+            last = self.run.attempts.order_by().values_list("step__key").annotate(Max("number"))
+            self.tried = Counter(dict(last))
         if self.run.root_id is not None:
             self.recorded = recorded(self.run, keys=self.steps)
         if self.run.claim > 1 and self.run.setup.get("nesting"):
@@ -84,7 +86,7 @@ class Stepping:
             return await self._reuse(row, source, rendered.messages)
         self._check_pause(step.key)
         if is_nested(frozen):
-            number, digest = self._next_number(row), digest_of(frozen, rendered.messages)
+            number, digest = self.tried[step.key] + 1, digest_of(frozen, rendered.messages)
             nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digest, rendered=rendered)
             return await self._nest(row, frozen, nest)
         chain = [frozen, *frozen.get("fallbacks", ())]
@@ -124,12 +126,8 @@ class Stepping:
         """What the step reads will never come."""
         await self.notes.write(partial(self.desk.skip_step, step=self.steps[step.key], because=because))
 
-    def _next_number(self, row: Step) -> int:
-        self.tried[row.key] += 1
-        return self.tried[row.key]
-
     async def _reuse(self, row: Step, source: Attempt, messages: Messages) -> str:
-        reuse = partial(self.desk.reuse, step=row, source=source, messages=messages, number=self._next_number(row))
+        reuse = partial(self.desk.reuse, step=row, source=source, messages=messages, number=self.tried[row.key] + 1)
         await self.notes.write(reuse)
         return source.text
 
@@ -171,34 +169,52 @@ class Stepping:
         tell = partial(self._tell_wait, row, frozen)
         door = Door(self.process.turnstile, frozen, limits=self.process.limits, tell=tell)
         tries = Tries(self.run.setup["tries"], may_wait=is_last)
+        credit = Credit(tell=tell)
         async for trial in tries.again():
             with trial:
-                async with door.open(tokens=tokens_of(frozen, messages), may_wait=is_last) as place:
-                    number = self._next_number(row)
-                    start = partial(self.desk.start_step, step=row, number=number, frozen=frozen, digest=digest)
-                    attempt = await with_money(
-                        partial(self._begin, frozen, partial(start, messages=messages)), tell=tell
-                    )
-                    began = time.monotonic()
-                    try:
-                        completion = await self._stream(attempt, endpoint, messages)
-                    except CallFailed as failure:
-                        await place.heard(failure)
-                        retry_in_s = tries.failed(failure, trial.retry_state)
-                        told = partial(self._note_failure, row, attempt, frozen, endpoint, failure, retry_in_s)
-                        await told(is_last=is_last, duration_ms=(time.monotonic() - began) * 1000)
-                        raise
-                    place.tokens_used = completion.usage.input_tokens + completion.usage.output_tokens
-                    self._keep(row, attempt, frozen, completion)
-                    await place.heard(None)
-                return completion.text
+                while True:
+                    async with door.open(tokens=tokens_of(frozen, messages), may_wait=is_last) as place:
+                        attempt = await self._begin(row, frozen, digest, messages)
+                        if isinstance(attempt, Attempt):
+                            fails = partial(tries.failed, state=trial.retry_state)
+                            return await self._call(row, attempt, frozen, endpoint, place, fails, is_last=is_last)
+                    await credit.wait(attempt)
         raise AssertionError("tenacity either returns or raises")
 
-    async def _begin(self, frozen: Frozen, start: Callable[[Page], Attempt | Refusal]) -> Attempt | Refusal:
+    async def _call(
+        self,
+        row: Step,
+        attempt: Attempt,
+        frozen: Frozen,
+        endpoint: Endpoint,
+        place: Place,
+        fails: Callable[[CallFailed], float | None],
+        *,
+        is_last: bool,
+    ) -> str:
+        """One call, written down however it ends. `fails` says how long until the next one, if there is any."""
+        began = time.monotonic()
+        try:
+            completion = await self._stream(attempt, endpoint, attempt.sent)
+        except CallFailed as failure:
+            await place.heard(failure)
+            told = partial(self._note_failure, row, attempt, frozen, endpoint, failure, fails(failure))
+            await told(is_last=is_last, duration_ms=(time.monotonic() - began) * 1000)
+            raise
+        place.tokens_used = completion.usage.input_tokens + completion.usage.output_tokens
+        self._keep(row, attempt, frozen, completion)
+        await place.heard(None)
+        return completion.text
+
+    async def _begin(self, row: Step, frozen: Frozen, digest: str, messages: Messages) -> Attempt | Refusal:
+        """The attempt, written down with the money for it set aside; or the limit that forbids it."""
         purse = self.desk.purse
         if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))
-        return await self.notes.write(start)
+        start = partial(self.desk.start_step, step=row, number=self.tried[row.key] + 1, frozen=frozen)
+        begun = await self.notes.write(partial(start, digest=digest, messages=messages))
+        self.tried[row.key] += isinstance(begun, Attempt)
+        return begun
 
     async def _endpoint(self, frozen: Frozen) -> Endpoint:
         slug = frozen["slug"]
