@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 OPENINGS = re.compile(
@@ -42,12 +43,29 @@ def seconds(ms: float) -> str:
     return f"{int(s // 60)} min {int(s % 60):02d} s"
 
 
+def ago(then: datetime, *, now: datetime) -> str:
+    """`just now`, `3 min ago`, `5 h ago`, so that nobody's time zone matters; of what is long past, the day."""
+    minutes = int((now - then).total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes} min ago"
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h ago"
+    return f"{then.day} {then:%b}" if then.year == now.year else f"{then.day} {then:%b %Y}"
+
+
 def usd(value: Decimal) -> str:
     """`$0.031`, `$1.24`, `$0.00042`: small sums keep two digits that mean something, so that none reads as nothing."""
     if not value:
         return "$0"
     digits = 2 if value >= 1 else 3 if value >= Decimal("0.1") else 1 - value.adjusted()
     return f"${value.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,f}"
+
+
+def exact_usd(value: Decimal) -> str:
+    """`$0.00001234`: every digit, where sums must come out."""
+    return f"${value.normalize():,f}"
 
 
 def price(value: Decimal | None, *, estimated: bool = False) -> str:

@@ -60,6 +60,17 @@ def nests_of(run: Run, looks: Mapping[str, Look]) -> dict[str, Nest]:
     return _of(run.pk, "", nested, steps, looks)
 
 
+def codes_within(run: Run) -> list[str]:
+    """The codes of all runs nested in `run`, and in those. One query for each depth."""
+    codes: list[str] = []
+    around = [run.pk] if run.setup.get("nesting") else []
+    while around:
+        found = list(Run.objects.filter(nested_in__run__in=around).order_by("pk").values_list("pk", "code"))
+        codes += [code for _, code in found]
+        around = [pk for pk, _ in found]
+    return codes
+
+
 def nest_of(attempt: Attempt, *, path: str) -> Nest | None:
     """The run that one call became, without those nested in it; `path` leads to its step."""
     run = Run.objects.filter(nested_in=attempt).only("code", "status").first()

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.models import Project, User
 from apps.runs.models import Run, RunQuerySet, Step
 from apps.web.access import person, wants_part
-from apps.web.figures import seconds, usd
+from apps.web.figures import ago, seconds, usd
 from apps.web.looks import Look, look_of
 from apps.web.planners import label_of
 
@@ -143,16 +143,8 @@ class Line:
 
     @property
     def when(self) -> str:
-        """How long ago it was begun, so that nobody's time zone matters; of what is long past, the day."""
-        minutes = int((self.now - self.run.created_at).total_seconds() // 60)
-        if minutes < 1:
-            return "just now"
-        if minutes < 60:
-            return f"{minutes} min ago"
-        if minutes < 24 * 60:
-            return f"{minutes // 60} h ago"
-        created = self.run.created_at
-        return f"{created.day} {created:%b}" if created.year == self.now.year else f"{created.day} {created:%b %Y}"
+        """How long ago it was begun."""
+        return ago(self.run.created_at, now=self.now)
 
     @property
     def cost(self) -> str:

@@ -11,7 +11,9 @@ from apps.web import sockets as live
 from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
 from apps.web.edit import urls as edit_urls
+from apps.web.ledger import urls as ledger_urls
 from apps.web.run import urls as run_urls
+from apps.web.workers import urls as worker_urls
 
 
 @require_safe
@@ -25,9 +27,11 @@ urlpatterns: list[URLPattern] = [
     path("", compose.compose, name="compose"),
     path("runs/", runs_list.runs, name="runs"),
     *run_urls,
+    *ledger_urls,
     *edit_urls,
     *compare_urls,
     *conductor_urls,
+    *worker_urls,
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
     path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),
     path("sign-out/", sign_in.SignOut.as_view(), name="sign-out"),

@@ -219,7 +219,7 @@ def test_a_failed_run_names_step_attempt_and_message_and_says_what_to_do(browser
     assert "Step 2, “Answer”, failed at attempt 2 of 3." in head
     assert "no tokens left" in head
     assert "rate limited, HTTP 429" in head
-    assert "Paid so far: $0.0042, for 1 finished step of 2." in head
+    assert "Paid so far: $0.0042 , for 1 finished step of 2." in words(head)
     assert "Re-run from step 2" in head
     assert f"/runs/{driving.run.code}/edit/?step=s2" in head
 
