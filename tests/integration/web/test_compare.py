@@ -349,7 +349,11 @@ def test_how_the_answer_is_taken_and_what_else_was_set_is_told(browser: Client, 
 
 
 def figures(page: str, name: str) -> list[str]:
-    return [words(cell) for cell in re.findall(rf'<td data-name="{name}">(.*?)</td>', page)]
+    """What is said of A and of B, and of the difference."""
+    found = re.search(rf'<li data-name="{name}">(.*?)</li>', page)
+    assert found is not None
+    a, b, change = re.findall(r"<p[^>]*>(.*?)</p>", found[1])
+    return [words(a).removeprefix("A "), words(b).removeprefix("B "), words(change).removeprefix("B less A: ")]
 
 
 def test_the_figures_of_both_and_what_lies_between_them_are_told(browser: Client, ada: User, first: Run) -> None:
