@@ -20,6 +20,7 @@ from apps.web.choices import choices_of, offered_by
 from apps.web.health import is_driver_seen
 from apps.web.posted import key_of, usd_in
 from apps.web.runs_list import lines_of, visible_runs
+from apps.workers.found import Found, keys_not_taken
 from apps.workers.models import Profile
 
 RECENT = 8
@@ -197,6 +198,7 @@ def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200
         "as_cards": len(choices) <= CARDS,
         "can_run": any(choice.pool for choice in choices),
         "has_driver": is_driver_seen(),
+        "found": _found_keys(user),
         "examples": [(number, *example) for number, example in EXAMPLES.items()],
         "most_steps": MOST_STEPS,
         "most_rounds": MOST_ROUNDS,
@@ -206,6 +208,13 @@ def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200
     response = render(request, "compose/page.html", context, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _found_keys(user: User) -> list[Found]:
+    """Keys in the environment that no worker was made from yet, for whoever may make some."""
+    if not user.has_perms(["workers.add_worker", "workers.add_credential"]):
+        return []
+    return keys_not_taken(today=timezone.now().date())
 
 
 def _recent(request: HttpRequest, user: User) -> HttpResponse:

@@ -382,3 +382,18 @@ def test_htmx_gets_the_recent_runs_alone(browser: Client, pool: Profile) -> None
     assert "What is 6 times 7?" in part
     assert "<html" not in part
     assert "<html" in restored
+
+
+def test_keys_in_the_environment_are_offered_to_those_who_may_add_workers(
+    browser: Client, other_browser: Client, ada: User, settings: Any
+) -> None:
+    settings.READ_PROVIDER_KEY = {"OPENAI_API_KEY": "sk-found-it"}.get
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+
+    offered, other = browser.get("/").content.decode(), other_browser.get("/").content.decode()
+
+    assert "A key is in the environment:" in offered
+    assert 'href="/admin/workers/worker/new/"' in offered
+    assert "sk-found-it" not in offered
+    assert "in the environment" not in other
