@@ -36,7 +36,8 @@ def test_a_worker_is_added_by_its_address_and_answers(studio: FreshStudio, conte
     run = settled(context, studio, code, before)
     assert {step.worker for step in run.steps.values()} == {"own-birch"}
     page.goto(f"{studio.url}/workers/own-birch/")
-    expect(page.locator("main")).to_contain_text(code)
+    expect(page.locator("main")).to_contain_text("Answers")
+    expect(page.locator(f"main a[href*='/runs/{code}/']").first).to_be_visible()
 
 
 def test_a_budget_is_exhausted_raised_and_the_run_finishes(
