@@ -19,7 +19,7 @@ from apps.web.merged import merged
 from apps.web.paired import Row
 from apps.web.runs_list import Line, lines_of, visible_runs
 
-ROWS = 40
+ROWS = 25
 RECENT = 20
 LONGEST = 200  # characters of what is typed as a code, which may be an address
 SHOWS = {"": "All steps", "changed": "Differences only", "unlike": "Same input, different output"}

@@ -20,6 +20,8 @@ GRAINS = {
     "whole": "Too long to be compared throughout: parts of it stand there whole, once as in A and once as in B.",
 }
 
+FURTHER_ON = "What differs lies further on than was read for this page."
+
 
 @dataclass(frozen=True)
 class Text:
@@ -76,7 +78,8 @@ def differing(a: Text, b: Text, *, effort: Effort, whole: bool = False) -> Diffe
     shown = pieces if whole else list(_first(pieces, SHOWN))
     is_read = (len(a.beginning), len(b.beginning)) == chars
     is_cut = not is_read or any(piece.op == "skipped" for piece in shown) or shown != pieces
-    return Differing(shown, is_same=False, is_cut=is_cut, chars=chars, note=GRAINS[found.grain])
+    note = FURTHER_ON if found.is_none else GRAINS[found.grain]
+    return Differing(shown, is_same=False, is_cut=is_cut, chars=chars, note=note)
 
 
 def alone(text: Text, *, whole: bool = False) -> Differing:
