@@ -111,6 +111,14 @@ def close_lost(run: Run, *, at: datetime) -> list[Entry]:
     return entries
 
 
+def close_over(run: Run, *, at: datetime) -> list[Entry]:
+    """Close what is open of a run that is over and that nobody drives; the caller appends the events.
+
+    What a run within it consumed is known, however that ended.
+    """
+    return [*close_lost(run, at=at), *close_cut(run, texts={}, at=at)]
+
+
 class Bills:
     """What closed calls cost, gathered and then booked at once: accounts are locked together, or two would deadlock."""
 

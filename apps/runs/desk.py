@@ -55,6 +55,8 @@ class Desk(PlanningDesk, StepDesk):
     def hold(self, page: Page, *, reason: str, about: Mapping[str, str], steps: Sequence[str]) -> None:
         """Steps were not begun: a limit would be crossed, or somebody wants to look. The run waits, held by nobody."""
         self.run.steps.filter(status=Step.Status.WAITING).exclude(note="").update(note="")
+        tried = self.run.steps.filter(key__in=steps, status=Step.Status.RUNNING)  # it is the next try that is held
+        tried.exclude(attempts__status=Attempt.Status.RUNNING).update(status=Step.Status.WAITING)
         held_by = {**about, "step": steps[0] if steps else "", "steps": list(steps)}
         held: dict[str, Any] = {"hold": reason, "held_by": held_by, "driver": "", "heart_at": None}
         move(self.run, Run.Status.HELD, **held)
@@ -64,13 +66,19 @@ class Desk(PlanningDesk, StepDesk):
     def fail(self, page: Page, *, message: str, step: str = "", code: str) -> None:
         """The run ended without an answer; `message` tells a person what to do next."""
         end_nested(self.run, by=self.by, at=page.at)
+        unfinished = self.run.steps.filter(status__in=[Step.Status.RUNNING, Step.Status.WAITING])
+        unfinished.update(status=Step.Status.CANCELLED, finished_at=page.at, note="")
         move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=page.at)
         page.tell("run.failed", {"step": step or None, "code": code} | self._totals(page.at), {"error": message})
 
     def cut(self, texts: Mapping[str, str]) -> None:
-        """The run was stopped: say which calls were cut, and keep what they had written. `texts` by stream."""
+        """The run was stopped: say which calls were cut, and keep what they had written. `texts` by stream.
+
+        Of one that is held nothing is under way; a run within it that is held, too, goes on with it.
+        """
         with transaction.atomic():
-            if not Run.objects.filter(pk=self.run.pk, claim=self.run.claim).select_for_update().exists():
+            mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim).exclude(status=Run.Status.HELD)
+            if not mine.select_for_update().exists():
                 return
             at = self.clock()
             entries = close_cut(self.run, texts=texts, at=at)
@@ -99,15 +107,23 @@ class Desk(PlanningDesk, StepDesk):
             append(self.run, [entry], by=self.by, at=at)
         self.ring(self.run, [entry.verb])
 
-    def let_go(self) -> None:
-        """The driver is ending: the run is anybody's at once, and its open calls are lost."""
+    def let_go(self, texts: Mapping[str, str]) -> None:
+        """The driver is ending: the run is anybody's at once, and its open calls are lost.
+
+        Where somebody has just stopped it, they are cut as ever: no other driver will see to them.
+        """
+        if not self._released():
+            self.cut(texts)
+
+    def _released(self) -> bool:
         with transaction.atomic():
             mine = Run.objects.filter(pk=self.run.pk, claim=self.run.claim).live()
             if not mine.update(heart_at=None, driver=""):
-                return
+                return False
             at = self.clock()
             released = Entry("run.released", {"claim": self.run.claim})
             append(self.run, [*close_lost(self.run, at=at), released], by=self.by, at=at)
+        return True
 
     def _totals(self, at: datetime) -> dict[str, Any]:
         run = Run.objects.only("input_tokens", "output_tokens", "cost_usd", "cost_unknown").get(pk=self.run.pk)

@@ -89,6 +89,7 @@ class Drive:
         message = "The studio itself failed at this run; its driver's log says where. Finished steps can be reused."
         try:
             self.desk.write([partial(self.desk.fail, message=message, code="internal")])
+            self.desk.cut(self._being_written())
         except Exception:
             logger.exception("nor could that be written down")
         finally:
@@ -118,7 +119,7 @@ class Drive:
             self.is_carried = True
             await self.notes.settled()
             if self.why_cut == "released":
-                await self.notes.do(self.desk.let_go)
+                await self.notes.do(partial(self.desk.let_go, self._being_written()))
             elif self.why_cut:
                 await self.notes.do(partial(self.desk.cut, self._being_written()))
         finally:

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from apps.audit.log import Actor, Entry
-from apps.runs.calls import usage_of
+from apps.runs.calls import close_over, usage_of
+from apps.runs.claim import has_no_heart
 from apps.runs.log import append, move
 from apps.runs.models import Attempt, Run, Step
 from apps.workers.calls import CallFailed, Completion
@@ -80,7 +81,8 @@ def open_nested(
 def end_nested(outer: Run, *, by: Actor, at: datetime) -> None:
     """Stop the runs nested in `outer` that are still going, and those nested in them: in the caller's transaction.
 
-    Their own driver cuts their calls and says so, as for any run that is stopped.
+    Their own driver cuts their calls and says so, as for any run that is stopped; where it is not heard, nobody else
+    would close them.
     """
     if not outer.setup.get("nesting"):
         return
@@ -91,7 +93,8 @@ def end_nested(outer: Run, *, by: Actor, at: datetime) -> None:
         cutting = list(unfinished.filter(status=Step.Status.RUNNING).values_list("key", flat=True))
         unfinished.update(status=Step.Status.CANCELLED, finished_at=at)
         move(nested, Run.Status.CANCELLED, finished_at=at)
-        append(nested, [Entry("run.stopped", {"cutting": cutting, "with": outer.code})], by=by, at=at)
+        lost = close_over(nested, at=at) if has_no_heart(nested, at) else []
+        append(nested, [Entry("run.stopped", {"cutting": cutting, "with": outer.code}), *lost], by=by, at=at)
 
 
 def reply_of(nested: Run) -> Completion:

@@ -20,6 +20,8 @@ from apps.workers import tokens
 from apps.workers.calls import Usage
 from apps.workers.services import price_of
 
+# What the calls that are no step's are called in the ledger.
+NOT_STEPS = ("plan", "embedding")
 # What an admin limits meanwhile holds for the calls after that.
 FRESH_S = 5.0
 
@@ -138,8 +140,8 @@ def outermost(run: Run) -> Run:
 
 
 def step_ref(run: Run, step: str, number: int) -> str:
-    """The name in the ledger of a worker's call."""
-    return f"{run.code}:{step}:{number}"
+    """The name in the ledger of a worker's call. A step may well be called "plan": no other call must be meant."""
+    return f"{run.code}::{step}:{number}" if step in NOT_STEPS else f"{run.code}:{step}:{number}"
 
 
 def plan_ref(run: Run, number: int) -> str:

@@ -21,12 +21,13 @@ from apps.accounts.models import Project, User
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
-from apps.runs.calls import close_lost
+from apps.runs.calls import close_over
 from apps.runs.claim import has_no_heart
 from apps.runs.freezing import check_prices, freeze, frozen, limit_of
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
 from apps.runs.nesting import end_nested
+from apps.runs.purse import outermost
 from apps.runs.reuse import Forecast, Recorded, forecast, recorded
 from apps.spend.models import Account
 from apps.spend.services import raise_limit
@@ -160,7 +161,7 @@ def fork_run(
         setup=setup,
         parent=parent,
         root_id=parent.lineage_root_id,
-        limit_usd=parent.limit_usd,
+        limit_usd=outermost(parent).limit_usd,
         fresh=[key for key in workflow.keys if key in fresh],
         submit_key=submit_key or None,
         created_at=now,
@@ -273,8 +274,8 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
         unfinished.update(status=Step.Status.CANCELLED, finished_at=now, note="")
         entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
         # Its driver says what it cut; where it died before, nobody else would close its calls.
-        lost = close_lost(run, at=now) if has_no_heart(locked, now) else []
         end_nested(run, by=by.actor, at=now)
+        lost = close_over(run, at=now) if has_no_heart(locked, now) else []
         log.append(run, [entry, *lost], by=by.actor, at=now)
     announce(run)
     return run
