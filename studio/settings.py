@@ -159,6 +159,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 25},
     },
+    "probe-workers": {"task": "apps.runs.tasks.probe_workers", "schedule": 300.0, "options": {"expires": 240}},
     "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }
 

@@ -22,6 +22,9 @@ ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 HEART_STOPPED_AFTER = timedelta(seconds=8)
 
+# What runs that only try a worker have in the place of a profile's name, which cannot be written like this.
+TRIAL = "(test)"
+
 
 def new_code() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(8))
@@ -139,6 +142,8 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["project", "-id"], name="run_list"),  # the list, newest first
             models.Index(fields=["project", "status", "-id"], name="run_list_by_status"),
+            # Tests of workers are few, and asked for by themselves.
+            models.Index(fields=["project", "-id"], name="run_tests", condition=Q(profile=TRIAL)),
             # The sweeper and the drivers look only at runs that are not over.
             models.Index(fields=["status", "heart_at"], name="run_unfinished", condition=Q(finished_at=None)),
             # A driver asks twice a second which of its runs were stopped.

@@ -3,8 +3,10 @@
 from datetime import timedelta
 from functools import cache
 
+import redis
 import structlog
 from celery import current_app, shared_task
+from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 from kombu import Connection
@@ -15,6 +17,8 @@ from redis.exceptions import RedisError
 from apps.runs.models import Driver
 
 logger = structlog.get_logger(__name__)
+
+PROBED_ONCE_IN_S = 3_600
 
 
 @shared_task(ignore_result=True)
@@ -49,3 +53,16 @@ def tidy() -> None:
     """Forget what nobody needs any more: expired sessions, and drivers not seen for a day."""
     call_command("clearsessions")
     Driver.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
+
+
+@shared_task(ignore_result=True)
+def probe_workers() -> None:
+    """Try the workers that are to be asked now and then: none more often than once an hour."""
+    from apps.runs import trying  # it rings for its runs here
+
+    with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=3, socket_connect_timeout=2) as client:
+
+        def is_first(slug: str) -> bool:
+            return bool(client.set(f"studio:probed:{slug}", 1, nx=True, ex=PROBED_ONCE_IN_S))
+
+        trying.probe_workers(now=timezone.now(), is_first=is_first)

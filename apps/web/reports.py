@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Prefetch, Q
 
 from apps.accounts.models import User
+from apps.core.errors import NotFound
 from apps.runs.models import Run
 from apps.spend import queries
 from apps.spend.models import Budget
@@ -35,6 +36,10 @@ WORDS = {
 }
 # How a state is drawn; see `.health` in the styles.
 HEALTH = {"ok": "up", "open": "down", "failed": "down", "half-open": "odd", "cooling": "odd"}
+
+
+class NoSuchWorker(NotFound):
+    """There is no such worker, or it belongs to a project of others."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,17 @@ def visible_workers(user: User, **only: str) -> list[Worker]:
     )
     found = seen.filter(**only).select_related("credential", "project").prefetch_related(*chains)
     return list(found.order_by("-enabled", "slug")[:MOST_WORKERS])
+
+
+def visible_worker(user: User, slug: str) -> Worker:
+    """The worker under `slug`, for whoever may see it.
+
+    :raises NoSuchWorker: there is none, or it belongs to a project of others.
+    """
+    found = [] if "\0" in slug else visible_workers(user, slug=slug)
+    if not found:
+        raise NoSuchWorker(f"There is no worker {slug[:63]}, or it is not yours to see.")
+    return found[0]
 
 
 def reports(workers: Sequence[Worker], *, user: User, period: str, now: datetime) -> list[Report]:

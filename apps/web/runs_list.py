@@ -19,7 +19,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import Project, User
-from apps.runs.models import Run, RunQuerySet, Step
+from apps.runs.models import TRIAL, Run, RunQuerySet, Step
 from apps.web.access import person, wants_part
 from apps.web.figures import ago, seconds, usd
 from apps.web.looks import Look, look_of
@@ -41,6 +41,7 @@ STATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "failed": ("Failed", (Run.Status.FAILED,)),
     "cancelled": ("Stopped", (Run.Status.CANCELLED,)),
 }
+TESTS = "tests"  # of workers: left out unless they are asked for
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Filters:
     def of(cls, request: HttpRequest) -> "Filters":
         state, before = request.GET.get("state", ""), request.GET.get("before", "")
         return cls(
-            state=state if state in STATES else "",
+            state=state if state in STATES or state == TESTS else "",
             q=request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH],
             before=int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None,
         )
@@ -68,7 +69,7 @@ class Filters:
 
     def narrow(self, runs: RunQuerySet) -> RunQuerySet:
         """The runs in the state that is asked for, from the place that is asked for on."""
-        if self.state:
+        if self.state in STATES and self.state:
             runs = runs.filter(status__in=STATES[self.state][1])
         return runs if self.before is None else runs.filter(pk__lt=self.before)
 
@@ -217,17 +218,22 @@ def _cut(lines: list[Line]) -> Page:
     return Page(shown, older=shown[-1].run.pk if len(lines) > PAGE else None)
 
 
-def tabs_of(visible: RunQuerySet, filters: Filters) -> list[Tab]:
-    """The states, each with how many runs are in it, counted as far as it matters."""
-    return [
+def tabs_of(visible: RunQuerySet, tests: RunQuerySet, filters: Filters) -> list[Tab]:
+    """The states, each with how many runs are in it, counted as far as it matters; and the tests, if there are any."""
+    counts = {state: visible.filter(status__in=statuses) for state, (_, statuses) in STATES.items() if statuses}
+    tabs = [
         Tab(
             label=label,
             url=filters.url(state=state, before=None),
-            count=_counted(visible.filter(status__in=statuses)) if statuses else "",
+            count=_counted(counts[state]) if state in counts else "",
             current=state == filters.state,
         )
-        for state, (label, statuses) in STATES.items()
+        for state, (label, _) in STATES.items()
     ]
+    number = _counted(tests)
+    if number != "0" or filters.state == TESTS:
+        tabs.append(Tab("Tests", filters.url(state=TESTS, before=None), number, filters.state == TESTS))
+    return tabs
 
 
 def _counted(runs: RunQuerySet) -> str:
@@ -236,21 +242,30 @@ def _counted(runs: RunQuerySet) -> str:
 
 
 def visible_runs(user: User) -> RunQuerySet:
-    """The runs that were asked for in the person's projects, the projects named one by one: so the indexes serve."""
+    """The runs that were asked for in the person's projects, the projects named one by one: so the indexes serve.
+
+    Without the tests of workers.
+    """
     projects = list(Project.objects.visible_to(user).values_list("pk", flat=True))
-    return Run.objects.asked_for().filter(project__in=projects)
+    return Run.objects.asked_for().filter(project__in=projects).exclude(profile=TRIAL)
+
+
+def visible_tests(user: User) -> RunQuerySet:
+    """The tests of workers in the person's projects."""
+    return Run.objects.visible_to(user).filter(profile=TRIAL)
 
 
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
     """The list; for htmx that part of it which changes."""
     filters = Filters.of(request)
-    visible = visible_runs(person(request))
-    page = page_of(visible, filters, now=timezone.now())
+    user = person(request)
+    visible, tests = visible_runs(user), visible_tests(user)
+    page = page_of(tests if filters.state == TESTS else visible, filters, now=timezone.now())
     context = {
         "filters": filters,
         "page": page,
-        "tabs": tabs_of(visible, filters),
+        "tabs": tabs_of(visible, tests, filters),
         "older_url": filters.url(before=page.older),
         "newest_url": filters.url(before=None),
         "is_filtered": bool(filters.state or filters.q),

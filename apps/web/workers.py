@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,13 +14,14 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import Project, User
-from apps.core.errors import NotFound
+from apps.runs import trying
 from apps.runs.models import Attempt, Run
 from apps.web.access import person, wants_part
 from apps.web.health import is_driver_seen
-from apps.web.reports import Report, reports, sum_usd, visible_workers
+from apps.web.reports import Report, reports, sum_usd, visible_worker, visible_workers
+from apps.web.trials import trial_of
+from apps.web.trials import urls as trial_urls
 from apps.web.working import PERIODS
-from apps.workers.models import Worker
 
 MANY = 8  # of more, one wants to search
 LATEST = 20
@@ -36,10 +38,6 @@ SORTS: dict[str, tuple[str, Callable[[Report], Any]]] = {
     "slow": ("Slowest", lambda report: -max(report.doing.durations_ms, default=0.0)),
     "busy": ("Busiest", lambda report: -(report.door.in_flight + report.door.waiting if report.door else 0)),
 }
-
-
-class NoSuchWorker(NotFound):
-    """There is no such worker, or it belongs to a project of others."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,12 @@ def worker(request: HttpRequest, slug: str) -> HttpResponse:
     [report] = reports([visible_worker(user, slug)], user=user, period=Filters.of(request).period, now=now)
     context = {
         "report": report,
+        "worker": report.worker,
+        "is_part": wants_part(request),
         "calls": latest_calls(report.worker.slug, user),
+        "may_try": trying.may_try(worker=report.worker, by=user),
+        "trial": trial_of(report.worker, code, user) if (code := request.GET.get("test")) else None,
+        "submit_key": uuid4().hex,
         "period": Filters.of(request).period,
         "periods": [(name, words, f"?period={name}") for name, (words, _) in PERIODS.items()],
         **_around(user),
@@ -121,17 +124,6 @@ def worker(request: HttpRequest, slug: str) -> HttpResponse:
     response = render(request, "workers/_worker.html" if wants_part(request) else "workers/worker.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
-
-
-def visible_worker(user: User, slug: str) -> Worker:
-    """The worker under `slug`, for whoever may see it.
-
-    :raises NoSuchWorker: there is none, or it belongs to a project of others.
-    """
-    found = [] if "\0" in slug else visible_workers(user, slug=slug)
-    if not found:
-        raise NoSuchWorker(f"There is no worker {slug[:63]}, or it is not yours to see.")
-    return found[0]
 
 
 def latest_calls(slug: str, user: User) -> list[Attempt]:
@@ -153,4 +145,5 @@ def _around(user: User) -> dict[str, Any]:
 urls: list[URLPattern] = [
     path("workers/", workers, name="workers"),
     path("workers/<str:slug>/", worker, name="worker"),
+    *trial_urls,
 ]
