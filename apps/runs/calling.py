@@ -114,6 +114,8 @@ class Door:
     async def open(self, *, tokens: int, may_wait: bool) -> AsyncIterator[Place]:
         """A place at the model, until the block ends. `tokens` is the worst case of the call.
 
+        It is `unused` until whoever makes the call says otherwise: the money may be refused, or the run paused.
+
         :raises CallFailed: it keeps failing, and is not to be tried for a while.
         """
         teller = Teller(self.tell)
@@ -121,6 +123,7 @@ class Door:
             place = await self._enter(tokens, teller, may_wait=may_wait)
         finally:
             await teller.end()
+        place.unused = True
         try:
             yield place
         finally:

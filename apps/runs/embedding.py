@@ -81,6 +81,7 @@ class Embedding:
     ) -> Embeddings:
         """One call, written down however it ends."""
         began = time.monotonic()
+        place.unused = False
         try:
             found = await self.process.gateway.embed(endpoint, texts)
         except CallFailed as failure:

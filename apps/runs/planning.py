@@ -236,6 +236,7 @@ class Planning:
         endpoint: Endpoint,
     ) -> Completion:
         """One reply of the conductor; a call that fails is written down."""
+        place.unused = False
         try:
             self.completion = completion = await stream()
         except CallFailed as failure:

@@ -194,6 +194,7 @@ class Stepping:
     ) -> str:
         """One call, written down however it ends. `fails` says how long until the next one, if there is any."""
         began = time.monotonic()
+        place.unused = False
         try:
             completion = await self._stream(attempt, endpoint, attempt.sent)
         except CallFailed as failure:
@@ -207,7 +208,12 @@ class Stepping:
         return completion.text
 
     async def _begin(self, row: Step, frozen: Frozen, digest: str, messages: Messages) -> Attempt | Refusal:
-        """The attempt, written down with the money for it set aside; or the limit that forbids it."""
+        """The attempt, written down with the money for it set aside; or the limit that forbids it.
+
+        :raises StepHeld: the run was paused while the step waited for its place, or for its next try.
+        """
+        if self.is_paused:
+            raise StepHeld("pause")
         purse = self.desk.purse
         if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))

@@ -62,6 +62,7 @@ class Place:
     registered: bool = True  # Redis knows of it
     trial: bool = False  # it finds out whether the worker answers again
     tokens_used: int | None = None
+    unused: bool = False  # no call was made: neither it nor its tokens count
     left: bool = False
 
     async def heard(self, failure: CallFailed | None) -> None:

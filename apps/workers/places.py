@@ -102,7 +102,7 @@ class Turnstile:
         line = self._line(place.slug)
         line.held.pop(place.ticket, None)
         if place.registered:  # to the end, even if whoever leaves is cancelled meanwhile
-            await asyncio.shield(self._go(self._send_leave(line, place.ticket, place.tokens_used)))
+            await asyncio.shield(self._go(self._send_leave(line, place.ticket, place.tokens_used, unused=place.unused)))
         self._grant_alone_if_away(line)
 
     async def heard(self, slug: str, failure: CallFailed | None, *, place: Place | None = None) -> None:
@@ -197,11 +197,11 @@ class Turnstile:
         """Take a ticket back whose owner is gone, after what it asked was answered: not before, or it would stay."""
         await asyncio.wait([asking])
         line.held.pop(ticket, None)
-        await self._send_leave(line, ticket, 0)
+        await self._send_leave(line, ticket, None, unused=True)
         self._grant_alone_if_away(line)
 
-    async def _send_leave(self, line: Line, ticket: str, used: int | None) -> None:
-        given: dict[str, Any] = {"ticket": ticket, "limits": line.limits.told()}
+    async def _send_leave(self, line: Line, ticket: str, used: int | None, *, unused: bool) -> None:
+        given: dict[str, Any] = {"ticket": ticket, "limits": line.limits.told(), "unused": unused}
         if used is not None:
             given["used"] = max(0, used)
         if self._scripts.away.is_set():

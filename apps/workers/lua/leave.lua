@@ -1,5 +1,7 @@
 -- Give back a place, or a place in the queue, and admit the next in the same breath.
-if given.used then
+if given.unused then
+  untake(given.ticket)
+elseif given.used then
   correct(given.ticket, given.used)
 end
 forget(given.ticket)

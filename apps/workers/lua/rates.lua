@@ -47,6 +47,16 @@ local function take(limits, ticket, tokens)
   redis.call('HSET', ASKED, ticket, tokens .. ' ' .. bucket)
 end
 
+-- The call was not made after all: it takes nothing.
+local function untake(ticket)
+  local taken, from = string.match(redis.call('HGET', ASKED, ticket) or '', '^(%d+) (%d+)$')
+  for key, amount in pairs({ [REQUESTS] = 1, [TOKENS] = tonumber(taken) }) do
+    if taken and redis.call('HEXISTS', key, from) == 1 then
+      redis.call('HINCRBY', key, from, -amount)
+    end
+  end
+end
+
 local function correct(ticket, used)
   local taken, from = string.match(redis.call('HGET', ASKED, ticket) or '', '^(%d+) (%d+)$')
   if taken and redis.call('HEXISTS', TOKENS, from) == 1 then
