@@ -5,15 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from apps.audit.log import Actor, Entry
+from apps.audit.log import STUDIO, Actor, Entry
 from apps.audit.statements import together
 from apps.runs import log, rows
-from apps.runs.calls import close_lost
-from apps.runs.models import HEART_STOPPED_AFTER, Driver, Run
+from apps.runs.calls import close_lost, close_over
+from apps.runs.models import HEART_STOPPED_AFTER, Attempt, Driver, Proposal, Run
+from apps.spend.models import Line
 
 UNCLAIMED_FOR = timedelta(seconds=5)
+# A driver cuts the calls of a run that was stopped within a second, or within half a minute of the database's absence.
+CUT_WITHIN = timedelta(minutes=2)
+# Older ones were looked at already, unless no driver was there for so long.
+LOOKED_BACK = timedelta(days=2)
+ABANDONED_AT_ONCE = 50
 
 
 def claim(run_id: int, *, driver: str, now: datetime) -> Run | None:
@@ -103,3 +109,18 @@ def waiting(*, now: datetime) -> "QuerySet[Run]":
     unclaimed = Q(status=Run.Status.QUEUED, created_at__lt=now - UNCLAIMED_FOR)
     orphaned = Q(status__in=Run.LIVE) & (Q(heart_at=None) | Q(heart_at__lt=now - HEART_STOPPED_AFTER))
     return Run.objects.asked_for().filter(unclaimed | orphaned, finished_at=None).order_by("pk")
+
+
+def close_abandoned(*, now: datetime) -> None:
+    """Close what is open of runs that ended: their drivers died after somebody had stopped them, before they had cut
+    their calls. What was set aside for those would stay set aside for ever."""
+    attempts = Attempt.objects.filter(run=OuterRef("pk"), status=Attempt.Status.RUNNING)
+    proposals = Proposal.objects.filter(run=OuterRef("pk"), status=Proposal.Status.WRITING)
+    lines = Line.objects.filter(run=OuterRef("code"), state=Line.State.RESERVED)
+    over = Run.objects.ended().filter(finished_at__range=(now - LOOKED_BACK, now - CUT_WITHIN))
+    left = over.filter(Exists(attempts) | Exists(proposals) | Exists(lines))
+    for pk in left.order_by("-pk").values_list("pk", flat=True)[:ABANDONED_AT_ONCE]:
+        with transaction.atomic():
+            run = Run.objects.select_related("project", "owner").select_for_update(of=("self",)).get(pk=pk)
+            entries = close_over(run, at=now)
+            log.append(run, entries, by=STUDIO, at=now)

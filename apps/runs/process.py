@@ -37,6 +37,7 @@ PULSE_S = 0.5
 LIMITS_EVERY = 4  # beats
 SWEEP_S = 2.0
 SWEEP_AT_ONCE = 200
+CLOSE_EVERY = 30  # sweeps
 LONGEST_PAUSE = timedelta(seconds=60)
 
 
@@ -154,8 +155,12 @@ class Sweeper:
 
     def sweep_for_ever(self) -> None:
         queue = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=3, socket_connect_timeout=2)
+        sweeps = 0
         while not self.process.ending.wait(SWEEP_S):
+            sweeps += 1
             try:
+                if sweeps % CLOSE_EVERY == 0:
+                    claim.close_abandoned(now=timezone.now())
                 if not self.process.is_full:
                     self.sweep(timezone.now(), queued=int(queue.llen(settings.CELERY_TASK_DEFAULT_QUEUE)))
             except (DatabaseError, InterfaceError, RedisError, OSError) as error:

@@ -9,6 +9,9 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.audit import log as audit
+from apps.audit.verification import verify
+from apps.runs import claim
 from apps.runs.holding import revise_run
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.services import approve_run, fork_run, go_on, stop_run, submit_run
@@ -188,3 +191,20 @@ def test_a_fork_of_a_nested_run_may_cost_no_more_than_the_run_around_it(
     fork = fork_run(parent=inner, workflow=inner.workflow, by=admin, now=timezone.now())
 
     assert fork.limit_usd == Decimal(5)
+
+
+def test_what_a_driver_left_open_that_died_before_it_could_cut_is_closed_later(admin: User, mini: Profile) -> None:
+    driving = Driving(submit(admin, mini, workflow=workflow(("s1", "Compute it.", "sim-atlas", []))))
+    driving.start("s1")
+    now = timezone.now()
+    Run.objects.filter(pk=driving.run.pk).update(heart_at=now)
+    stop_run(run=driving.told(), by=admin, now=now)
+
+    claim.close_abandoned(now=now + timedelta(seconds=2))
+    assert left_open(driving.run)[0] == 1, "its driver may still cut it, and knows what it had written"
+    claim.close_abandoned(now=now + timedelta(minutes=5))
+    claim.close_abandoned(now=now + timedelta(minutes=6))
+
+    assert left_open(driving.run) == NOTHING
+    assert [event.verb for event in audit.read(driving.run.trail)].count("attempt.lost") == 1
+    assert verify(driving.run.trail).first_break is None
