@@ -203,6 +203,7 @@ class Drive:
         call = partial(stepping.call, workflow)
         outcome = await execute(workflow, call=call, skip=stepping.skip, done=done, failed=stepping.failed)
         if outcome.held:
+            await self.notes.settled()  # what is written after a run was held is late
             held = next(iter(outcome.held.values()))
             hold = partial(self.desk.hold, reason=held.reason, about=held.about, steps=list(outcome.held))
             await self.notes.write(hold)
@@ -211,6 +212,7 @@ class Drive:
         if not outcome.failed and (more := await self._extended(workflow, outcome.results, answer)) is not None:
             return more
         if outcome.failed and (workflow.on_failure == "skip" or answer is None):
+            await self.notes.settled()
             key, failure = next(iter(outcome.failed.items()))
             message = f"Step {workflow.position(key) + 1} failed: {failure.message}"
             await self.notes.write(partial(self.desk.fail, message=message, step=key, code=failure.kind))

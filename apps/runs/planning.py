@@ -195,9 +195,8 @@ class Planning:
         :raises CallFailed: it gave none. :raises StepHeld: it may not be asked now.
         """
         assert self.conductor is not None, "only a planner with a conductor asks"
-        payer = await self.notes.do(lambda: self.desk.purse.payer)
-        if self.process.wishes_of(payer).pause:
-            raise StepHeld("pause")
+        await self.notes.do(lambda: self.desk.purse.payer)  # kept once read: no database may be asked on the loop
+        self._check_pause()
         endpoint = await self.notes.do(partial(open_endpoint, self.conductor))
         params = dict(extra or {}) | ({} if temperature is None else {"temperature": temperature})
         plain = [dict(message) for message in messages]
@@ -228,6 +227,11 @@ class Planning:
                     await credit.wait(proposal)
         raise AssertionError("tenacity either returns or raises")
 
+    def _check_pause(self) -> None:
+        """:raises StepHeld: somebody asked that no more models be called, perhaps while this call waited."""
+        if self.process.wishes_of(self.desk.purse.payer).pause:
+            raise StepHeld("pause")
+
     async def _hear(
         self,
         stream: Callable[[], Awaitable[Completion]],
@@ -252,6 +256,7 @@ class Planning:
     async def _open(self, messages: Sequence[Mapping[str, str]]) -> Proposal | Refusal:
         conductor, purse = self.conductor, self.desk.purse
         assert conductor is not None
+        self._check_pause()
         if not purse.knows(conductor):
             await self.notes.do(partial(purse.look_up, conductor["slug"], at=timezone.now()))
         number = await self.notes.do(self.run.proposals.count) + 1

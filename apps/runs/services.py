@@ -320,8 +320,10 @@ def go_on(*, run: Run, by: User, now: datetime, limit_usd: Decimal | None = None
 
 def raise_limit_of_run(*, run: Run, to: Decimal, by: User, now: datetime, reason: str) -> None:
     """Let one run cost more, in the transaction under way; what it was kept under is in the trail of the ledger."""
-    account = Account.objects.filter(key=f"run:{run.code}").first()
-    if account is None or account.limit_usd is None:
+    # It is made with the run's first call, which may not have been made yet.
+    made = {"label": "this run", "limit_usd": run.limit_usd}
+    account, _ = Account.objects.get_or_create(key=f"run:{run.code}", defaults=made)
+    if account.limit_usd is None:
         raise Invalid("This run has no limit of its own. An admin raises the budget that holds it.", field="limit_usd")
     raise_limit(account=account, to=to, by=by.actor, reason=reason, now=now)
     run.limit_usd = to
