@@ -336,3 +336,46 @@ describe("a run held at a limit", () => {
     expect(replay(trail.events).status).toBe("cancelled");
   });
 });
+
+describe("a run that somebody looks into", () => {
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"] }).started("s1", 11);
+
+  test("is being paused until what is under way has ended", () => {
+    const asked = begun().add("run.pausing");
+    expect(replay(asked.events)).toMatchObject({ status: "running", pausing: true });
+    const held = asked.succeeded("s1", 11).add("run.held", { reason: "pause", step: "s2", steps: ["s2"] });
+    expect(replay(held.events)).toMatchObject({ status: "held", pausing: false, heldFor: "pause", heldAt: "s2", brokeAt: null });
+    expect(replay(held.add("run.resumed", { limit_usd: null }).events)).toMatchObject({ status: "running", heldFor: null, heldAt: null });
+  });
+
+  test("is held before a breakpoint, and forgets it when it goes on", () => {
+    const held = begun()
+      .add("run.breakpoints", { steps: ["s2"] })
+      .succeeded("s1", 11)
+      .add("run.held", { reason: "pause", step: "s2", steps: ["s2"], breakpoint: "s2" });
+    expect(replay(held.events)).toMatchObject({ breakpoints: ["s2"], brokeAt: "s2" });
+    expect(replay(held.add("run.resumed", { limit_usd: null }).events)).toMatchObject({ breakpoints: ["s2"], brokeAt: null });
+  });
+
+  test("has a result that a person wrote in the place of the worker's, which stays paid", () => {
+    const trail = begun().succeeded("s1", 11, "South.", "0.01").add("step.written", { step: "s1", attempt: 12, was: "succeeded" }, { result: "North.", before: "South.", reason: "wrong" });
+    const state = replay(trail.events);
+    expect(stepOf(state, "s1")).toMatchObject({ status: "written", result: "North.", writtenBy: "driver 1", costUsd: 0.01 });
+    expect(stepOf(state, "s1")?.attempts.map(({ number, status }) => [number, status])).toEqual([[1, "succeeded"], [2, "written"]]);
+    expect(state.costUsd).toBeCloseTo(0.01);
+  });
+
+  test("is over when its plan is rejected, and says who did and why", () => {
+    const trail = new Trail().submitted().adopted({ s1: [] }).add("run.held", { reason: "review" }).add("run.rejected", {}, { reason: "too dear" });
+    const state = replay(trail.events);
+    expect(state).toMatchObject({ status: "cancelled", rejected: { by: "driver 1", reason: "too dear" } });
+    expect(statuses(state)).toEqual({ s1: "cancelled" });
+  });
+
+  test("stays held while its plan is edited, with the steps of the new one", () => {
+    const trail = new Trail().submitted().adopted({ s1: [] }).add("run.held", { reason: "review" }).adopted({ s1: [], s2: ["s1"] }, "review");
+    expect(replay(trail.events)).toMatchObject({ status: "held", heldFor: "review", adoptedBy: "review" });
+    expect(replay(trail.add("run.approved").events)).toMatchObject({ status: "running", heldFor: null });
+    expect(Object.keys(statuses(replay(trail.events)))).toEqual(["s1", "s2"]);
+  });
+});

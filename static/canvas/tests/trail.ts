@@ -18,7 +18,7 @@ export class Trail {
   }
 
   /** Steps as `{ s3: ["s1", "s2"] }`: key and access list. */
-  adopted(steps: Record<string, string[]>, by: "planner" | "person" | "fork" = "planner"): this {
+  adopted(steps: Record<string, string[]>, by: "planner" | "person" | "fork" | "review" = "planner"): this {
     const data = {
       by,
       warnings: [],

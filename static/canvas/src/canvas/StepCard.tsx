@@ -41,10 +41,12 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         data-nests={card.nest !== null}
         data-difference={card.difference}
         data-stand-in={card.insteadOf !== null}
+        data-breakpoint={card.hasBreakpoint === true}
         data-past={past === null ? undefined : (past.get(card.key) ?? "none")}
       >
         <div className="flow-title">
           <Dot state={card.state} />
+          {card.hasBreakpoint === true && <span className="visually-hidden">Breakpoint. </span>}
           <span className="visually-hidden">Step </span>
           <b>{card.position}</b>
           {card.role !== "" && <em className="flow-role">{card.role}</em>}

@@ -17,6 +17,8 @@ export type Card = Node & {
   /** At the right of the worker: a time, an attempt, a size. */
   meta: string;
   text: string;
+  /** The run pauses before it begins. */
+  hasBreakpoint?: boolean;
   /** What it says now matters more than what is odd about it. */
   isUrgent?: boolean;
   /** The stream whose tail is shown instead of `text` while it is written. */

@@ -12,6 +12,7 @@ const SAID: Readonly<Record<CardState, string>> = {
   running: "running",
   succeeded: "done",
   reused: "reused",
+  written: "written by a person",
   failed: "failed",
   skipped: "skipped",
   cancelled: "cancelled",

@@ -131,7 +131,9 @@ export function verdictIn(state: RunState, number: number): string {
   return entry?.status === "failed" ? "not planned" : "being planned";
 }
 
-const isDone = (card: Card): boolean => card.state === "succeeded" || card.state === "reused";
+const DONE: ReadonlySet<Card["state"]> = new Set(["succeeded", "reused", "written"]);
+
+const isDone = (card: Card): boolean => DONE.has(card.state);
 
 /** How several steps stand as one. */
 export function together(cards: readonly Card[]): CardState {

@@ -68,6 +68,7 @@ function cardOf(step: Step, state: RunState, sight: Sight, prefix: string): Card
     insteadOf: step.standIn === null ? null : lookOf(sight.workers, step.standIn.from),
     meta: metaOf(step),
     text: textOf(step, state, sight),
+    hasBreakpoint: state.breakpoints.includes(step.key),
     isUrgent: step.waiting !== "" || isHeldAt(step, state),
     stream: step.status === "running" && attempt?.status === "running" ? `a${attempt.id}` : null,
     problems: state.warnings
@@ -129,10 +130,11 @@ const stateOf = (step: Step, state: RunState): CardState =>
   state.status === "held" && step.status === "waiting" ? "held" : step.status;
 
 const tokensOf = (step: Step | undefined): number | null =>
-  step !== undefined && hasResult(step) ? (step.outputTokens ?? 0) : null;
+  step !== undefined && hasResult(step) && step.status !== "written" ? (step.outputTokens ?? 0) : null;
 
 function metaOf(step: Step): string {
   if (step.status === "running") return step.attempts.length > 1 ? `attempt ${step.attempts.length}` : "";
+  if (step.status === "written") return "by hand";
   if (step.status === "reused") return `${count(step.outputTokens ?? 0)} tok`;
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
@@ -144,7 +146,8 @@ function textOf(step: Step, state: RunState, sight: Sight): string {
   const attempt = step.attempts.at(-1);
   switch (step.status) {
     case "waiting":
-      if (isHeldAt(step, state)) return "Held: its call could cross a limit";
+      if (isHeldAt(step, state)) return heldBefore(step, state);
+      if (step.waiting === "" && state.breakpoints.includes(step.key)) return "The run pauses before it";
       return capitalised(step.waiting) || readsOf(step.access, steps);
     case "running":
       if (step.waiting !== "") return capitalised(step.waiting);
@@ -153,6 +156,8 @@ function textOf(step: Step, state: RunState, sight: Sight): string {
     case "succeeded":
     case "reused":
       return oneLine(step.result ?? "") || "An empty result";
+    case "written":
+      return `By ${step.writtenBy || "a person"}: ${oneLine(step.result ?? "")}`;
     case "failed":
       return oneLine(step.error ?? "") || "Failed";
     case "skipped":
@@ -160,6 +165,11 @@ function textOf(step: Step, state: RunState, sight: Sight): string {
     case "cancelled":
       return step.attempts.length > 0 ? "Cut off by the stop" : "Not run";
   }
+}
+
+function heldBefore(step: Step, { heldFor, brokeAt }: RunState): string {
+  if (heldFor !== "pause") return "Held: its call could cross a limit";
+  return brokeAt === step.key ? "Held: a breakpoint is set before it" : "Held: the run is paused";
 }
 
 type Positioned = readonly { key: string; position: number }[];

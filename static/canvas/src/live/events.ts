@@ -77,7 +77,7 @@ export type RunEvent =
   | Sealed<"run.noticed", Record<string, never>, { reason?: string }>
   | Sealed<
       "workflow.adopted",
-      { by: "planner" | "person" | "fork"; warnings: Warning[]; steps: AdoptedStep[]; sink?: Sink },
+      { by: "planner" | "person" | "fork" | "review"; warnings: Warning[]; steps: AdoptedStep[]; sink?: Sink },
       Record<string, string>
     >
   | Sealed<
@@ -117,6 +117,7 @@ export type RunEvent =
       },
       { result?: string }
     >
+  | Sealed<"step.written", OfAttempt & { was: string }, { result?: string; before?: string; reason?: string }>
   | Sealed<"step.failed", { step: string; attempt: number | null; kind: string }, { error?: string }>
   | Sealed<"step.skipped", { step: string; because: string[] }>
   | Sealed<"attempt.cut", OfAttempt & { chars: number }>
@@ -129,7 +130,10 @@ export type RunEvent =
       { answer?: string }
     >
   | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>
-  | Sealed<"run.held", { reason: string; step?: string | null; limit?: Limit }>
+  | Sealed<"run.pausing", Record<string, never>>
+  | Sealed<"run.breakpoints", { steps: string[] }>
+  | Sealed<"run.held", { reason: string; step?: string | null; steps?: string[]; breakpoint?: string; limit?: Limit }>
+  | Sealed<"run.rejected", Record<string, never>, { reason?: string }>
   | Sealed<"run.resumed", { limit_usd: string | null }, { reason?: string }>
   | Sealed<"run.approved", Record<string, never>>
   | Sealed<"run.forked", { child: string }>;

@@ -78,6 +78,8 @@ function apply(state: RunState, event: RunEvent): RunState {
         ...changeStep(state, event.data.step, (step) => reused(step, event)),
         status: goOn(state, "running"),
       };
+    case "step.written":
+      return changeStep(state, event.data.step, (step) => written(step, event));
     case "step.failed":
       return changeStep(state, event.data.step, (step) => ({
         ...changeAttempt(step, event.data.attempt, { status: "failed" }),
@@ -114,11 +116,15 @@ function apply(state: RunState, event: RunEvent): RunState {
         status: step.status === "running" ? "waiting" : step.status,
         waiting: "",
       }));
+    case "run.pausing":
+      return { ...state, pausing: true };
+    case "run.breakpoints":
+      return { ...state, breakpoints: event.data.steps };
     case "run.held":
       return held(state, event);
     case "run.resumed": {
       const status = goOn(state, state.steps.length > 0 ? "running" : "queued");
-      return { ...state, status, heldFor: null, heldAt: null };
+      return { ...state, status, heldFor: null, heldAt: null, brokeAt: null, pausing: false };
     }
     case "run.approved":
       return { ...state, status: goOn(state, "running"), heldFor: null };
@@ -126,6 +132,10 @@ function apply(state: RunState, event: RunEvent): RunState {
       return { ...state, children: [...state.children, event.data.child] };
     case "run.stopped":
       return { ...state, status: "cancelled", endedAt: event.at, steps: state.steps.map(dropped) };
+    case "run.rejected": {
+      const rejected = { by: event.actor?.label ?? "", reason: event.texts.reason ?? "" };
+      return { ...state, status: "cancelled", endedAt: event.at, steps: state.steps.map(dropped), rejected };
+    }
     case "run.succeeded":
       return {
         ...state,
@@ -170,9 +180,10 @@ function spent(state: RunState, bill: { tokens: number; cost: string | null }): 
 
 /** Nothing waits at a door any more: calls that were not made are asked for again. */
 function held(state: RunState, event: Of<"run.held">): RunState {
-  const { reason, step } = event.data;
+  const { reason, step, breakpoint } = event.data;
   const steps = state.steps.map((each) => (each.waiting === "" ? each : { ...each, waiting: "" }));
-  return { ...state, status: goOn(state, "held"), heldFor: reason, heldAt: step ?? null, steps, planningWaits: "" };
+  const why = { heldFor: reason, heldAt: step ?? null, brokeAt: breakpoint ?? null, pausing: false };
+  return { ...state, ...why, status: goOn(state, "held"), steps, planningWaits: "" };
 }
 
 function begun(event: Of<"planning.started">): Planning {
@@ -218,7 +229,7 @@ function adopted(state: RunState, event: Of<"workflow.adopted">): RunState {
   const { data, texts } = event;
   return {
     ...state,
-    status: goOn(state, "running"),
+    status: data.by === "review" ? state.status : goOn(state, "running"), // a plan that is revised is still held
     warnings: data.warnings,
     planningWaits: "",
     sink: sinkIn(data.sink),
@@ -270,6 +281,7 @@ function laidOut(step: AdoptedStep, position: number, texts: Record<string, stri
     because: [],
     source: null,
     onceCostUsd: null,
+    writtenBy: null,
   };
 }
 
@@ -343,6 +355,31 @@ function reused(step: Step, event: Of<"step.reused">): Step {
     result: event.texts.result ?? "",
     source: event.data.source,
     onceCostUsd: money(event.data.once_cost_usd),
+  };
+}
+
+/** In the place of a worker's result, or before there is one; what was paid for that stays paid. */
+function written(step: Step, event: Of<"step.written">): Step {
+  const attempt: Attempt = {
+    id: event.data.attempt,
+    number: step.attempts.length + 1,
+    status: "written",
+    startedAt: event.at,
+    error: null,
+    retryInS: null,
+  };
+  return {
+    ...step,
+    status: "written",
+    attempts: [...step.attempts, attempt],
+    startedAt: step.startedAt ?? event.at,
+    endedAt: event.at,
+    waiting: "",
+    outputTokens: null,
+    durationMs: null,
+    result: event.texts.result ?? "",
+    error: null,
+    writtenBy: event.actor?.label ?? "",
   };
 }
 

@@ -2,8 +2,8 @@
 import type { AnswerDetail, Sink, Verdict, Warning } from "./events";
 
 export type RunStatus = "queued" | "planning" | "held" | "running" | "succeeded" | "failed" | "cancelled";
-export type StepStatus = "waiting" | "running" | "succeeded" | "reused" | "failed" | "skipped" | "cancelled";
-export type AttemptStatus = "running" | "succeeded" | "reused" | "failed" | "cut" | "late" | "lost";
+export type StepStatus = "waiting" | "running" | "succeeded" | "reused" | "written" | "failed" | "skipped" | "cancelled";
+export type AttemptStatus = "running" | "succeeded" | "reused" | "written" | "failed" | "cut" | "late" | "lost";
 
 export type Attempt = {
   id: number;
@@ -53,6 +53,8 @@ export type Step = {
   because: readonly string[];
   source: { run: string; attempt: number } | null;
   onceCostUsd: number | null;
+  /** The person whose text its result is; null where a worker answered. */
+  writtenBy: string | null;
 };
 
 export type Planning = {
@@ -93,7 +95,7 @@ export type RunState = {
   sink: Sink;
   /** What people must know of the planning, such as that another planner stood in. */
   notices: readonly string[];
-  adoptedBy: "planner" | "person" | "fork" | null;
+  adoptedBy: "planner" | "person" | "fork" | "review" | null;
   submittedAt: string | null;
   startedAt: string | null;
   endedAt: string | null;
@@ -103,9 +105,18 @@ export type RunState = {
   costUsd: number;
   /** Some calls had no known price, so `costUsd` is only a part. */
   unpriced: boolean;
+  /** "review", "limit" or "pause". */
   heldFor: string | null;
-  /** The step whose call could cross the limit that holds the run. */
+  /** The step that was to begin when the run was held. */
   heldAt: string | null;
+  /** The step before which it was to pause; null where a person paused the whole run. */
+  brokeAt: string | null;
+  /** Somebody has paused it, and what is under way ends yet. */
+  pausing: boolean;
+  /** The steps before which it pauses. */
+  breakpoints: readonly string[];
+  /** Who said no to the plan, and why. */
+  rejected: { by: string; reason: string } | null;
   answer: string | null;
   answerStep: string | null;
   answerRule: string | null;
@@ -139,6 +150,10 @@ export const NOTHING: RunState = {
   unpriced: false,
   heldFor: null,
   heldAt: null,
+  brokeAt: null,
+  pausing: false,
+  breakpoints: [],
+  rejected: null,
   answer: null,
   answerStep: null,
   answerRule: null,
@@ -149,7 +164,9 @@ export const NOTHING: RunState = {
 export const isOver = (status: RunStatus): boolean =>
   status === "succeeded" || status === "failed" || status === "cancelled";
 
-export const hasResult = (step: Step): boolean => step.status === "succeeded" || step.status === "reused";
+const DONE: ReadonlySet<StepStatus> = new Set(["succeeded", "reused", "written"]);
+
+export const hasResult = (step: Step): boolean => DONE.has(step.status);
 
 export const stepOf = (state: RunState, key: string | null): Step | undefined =>
   state.steps.find((step) => step.key === key);

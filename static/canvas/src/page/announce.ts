@@ -32,7 +32,7 @@ function sentence(event: RunEvent, state: RunState): string | null {
     case "run.noticed":
       return event.texts.reason ?? null;
     case "workflow.adopted":
-      return `The plan has ${plural(event.data.steps.length, "step")}.${sinkIn(state)}`;
+      return `${event.data.by === "review" ? "The plan was edited: it" : "The plan"} has ${plural(event.data.steps.length, "step")}.${sinkIn(state)}`;
     case "workflow.extended":
       return grown(event.data.steps, state);
     case "step.started":
@@ -48,6 +48,8 @@ function sentence(event: RunEvent, state: RunState): string | null {
       return `${named(state, event.data.step)} is done.`;
     case "step.reused":
       return `${named(state, event.data.step)} is reused.`;
+    case "step.written":
+      return `${named(state, event.data.step)} has a result written by ${event.actor?.label ?? "a person"}.`;
     case "step.failed":
       return `${named(state, event.data.step)} failed.`;
     case "step.skipped": {
@@ -55,7 +57,13 @@ function sentence(event: RunEvent, state: RunState): string | null {
       return `${named(state, event.data.step)} is skipped because of step ${list(because)}.`;
     }
     case "run.held":
-      return event.data.reason === "limit" ? "The run is held at a limit of money." : "The run waits for approval.";
+      return held(event.data, state);
+    case "run.pausing":
+      return "The run is being paused: what is under way ends.";
+    case "run.breakpoints":
+      return breaks(event.data.steps, state);
+    case "run.rejected":
+      return "The plan was rejected.";
     case "run.resumed":
       return "The run goes on.";
     case "run.stopped":
@@ -79,6 +87,18 @@ function grown(steps: readonly AdoptedStep[], state: RunState): string {
   const round = Math.max(...steps.map((step) => step.round ?? 1));
   const who = round > 1 && !isInTurns(state.planner, state.steps) ? `Round ${round} changes the workflow` : "The workflow goes on";
   return `${who}: ${plural(steps.length, "more step")}, ${state.steps.length} in all.`;
+}
+
+function held({ reason, breakpoint }: { reason: string; breakpoint?: string }, state: RunState): string {
+  if (reason === "limit") return "The run is held at a limit of money.";
+  if (reason !== "pause") return "The run waits for approval.";
+  const step = stepOf(state, breakpoint ?? null);
+  return step === undefined ? "The run is paused." : `The run is paused before step ${step.position}.`;
+}
+
+function breaks(keys: readonly string[], state: RunState): string {
+  if (keys.length === 0) return "The run pauses before no step.";
+  return `The run pauses before step ${list(keys.map((key) => stepOf(state, key)?.position ?? key))}.`;
 }
 
 function sinkIn({ sink }: RunState): string {

@@ -16,6 +16,8 @@ export function staleParts(
   const stale = new Set<Part>(["head"]);
   const isAnother = before.steps !== after.steps || before.status !== after.status;
   const isPlanned = before.planning !== after.planning || before.planningWaits !== after.planningWaits;
+  const isMarked = before.breakpoints !== after.breakpoints;
+  if (isMarked) stale.add("outline").add("panel");
   if (isAnother || isPlanned) stale.add("outline").add("answer");
 
   const shown = selected === null ? undefined : stepOf(after, selected);
