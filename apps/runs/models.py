@@ -6,7 +6,7 @@ The trail says what happened; these rows say how things stand. Both change in on
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AnonymousUser
@@ -344,3 +344,28 @@ class Driver(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Share(models.Model):
+    """A link by which anybody may read one run that has ended. Of its token only a digest is kept."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="shares")
+    digest = models.CharField(max_length=64, unique=True)  # the index by which a token finds it, too
+    begins = models.CharField(max_length=6)  # the first letters of the token, to tell links apart
+    made_by = models.ForeignKey(User, models.PROTECT)
+    hides_costs = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    opened_at = models.DateTimeField(null=True)  # the last time, to the minute
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.begins}… of {self.run.code}"
+
+    def state(self, *, now: datetime) -> str:
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "open"
