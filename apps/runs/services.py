@@ -104,11 +104,16 @@ def submit_run(
     limit_usd: Decimal | None = None,
     unknown_price_ok: bool = False,
     submit_key: str | None = None,
+    held: bool = False,
+    also: Sequence[Entry] = (),
 ) -> Run:
     """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
 
     `workers`, `max_steps`, `rounds`, `review` and `limit_usd` stand in for what the profile says. Without a `seed` one
     is drawn.
+
+    A run whose `workflow` is to be looked at first is `held` for review from the beginning, and no driver is asked for.
+    What there is `also` to say of how it came about stands in its trail.
 
     The same `submit_key` from the same person makes one run, however often it is sent.
 
@@ -132,7 +137,9 @@ def submit_run(
         submit_key=submit_key or None,
         created_at=now,
     )
-    return _start(run, workflow, by=by, now=now)
+    if held and workflow is not None:
+        run.status, run.hold = Run.Status.HELD, Run.Hold.REVIEW
+    return _start(run, workflow, by=by, now=now, also=also)
 
 
 def fork_run(
@@ -180,21 +187,32 @@ def project_of(user: User) -> Project:
     return project
 
 
-def _start(run: Run, workflow: Workflow | None, *, by: User, now: datetime, reason: str = "") -> Run:
+def _start(
+    run: Run,
+    workflow: Workflow | None,
+    *,
+    by: User,
+    now: datetime,
+    reason: str = "",
+    also: Sequence[Entry] = (),
+) -> Run:
     if workflow is not None:
         warnings = check_workflow(workflow, workers=run.pool)
         run.workflow_body = workflow.model_dump(mode="json")
     try:
         with transaction.atomic():
             run.save(force_insert=True)
-            entries = [_submitted(run, reason)]
+            entries = [_submitted(run, reason), *also]
             if workflow is not None:
                 log.lay_out(run, workflow)
                 entries.append(log.adopted(workflow, by="fork" if run.parent_id else "person", warnings=warnings))
+            if run.status == Run.Status.HELD:
+                entries.append(Entry("run.held", {"reason": "review"}))
             log.append(run, entries, by=by.actor, at=now)
             if run.parent is not None:
                 log.append(run.parent, [Entry("run.forked", {"child": run.code})], by=by.actor, at=now)
-            transaction.on_commit(partial(tasks.ring_driver, run.pk))
+            if run.status == Run.Status.QUEUED:
+                transaction.on_commit(partial(tasks.ring_driver, run.pk))
     except IntegrityError:
         if run.submit_key and (first := Run.objects.filter(owner=by, submit_key=run.submit_key).first()):
             return first
