@@ -11,10 +11,13 @@ from apps.audit.log import Entry
 from apps.audit.statements import Statement, together
 from apps.runs.models import Attempt, Proposal, Run
 from apps.runs.purse import Purse, embedding_ref, is_free, plan_ref, step_ref
+from apps.runs.tracks import Marks
 from apps.spend import book
 from apps.spend.models import Line
 from apps.workers.calls import Usage, estimate
 from apps.workers.services import price_of
+
+NO_TRACKS: Mapping[str, Marks] = {}
 
 
 def told(usage: Usage, cost_usd: Decimal | None) -> dict[str, Any]:
@@ -56,7 +59,9 @@ def unspend(run: Run, attempt: Attempt) -> None:
     )
 
 
-def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry]:
+def close_cut(
+    run: Run, *, texts: Mapping[str, str], at: datetime, tracks: Mapping[str, Marks] = NO_TRACKS
+) -> list[Entry]:
     """Close the calls that a stop cut off, with what they had written (by stream); the caller appends the events.
 
     Nobody tells what a call consumed that was cut: it is estimated from the lengths, and marked so.
@@ -66,7 +71,7 @@ def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry
     for attempt in _open_attempts(run):
         text = texts.get(attempt.stream, "")
         usage, cost_usd = _consumed(run, attempt, text)
-        _end(attempt, Attempt.Status.CUT, usage, cost_usd, at, text)
+        _end(attempt, Attempt.Status.CUT, usage, cost_usd, at, text, tracks.get(attempt.stream))
         spend(run, usage, cost_usd)
         bills.of_attempt(attempt, usage, cost_usd)
         data = {"step": attempt.step.key, "attempt": attempt.pk, "chars": len(text)} | told(usage, cost_usd)
@@ -74,7 +79,7 @@ def close_cut(run: Run, *, texts: Mapping[str, str], at: datetime) -> list[Entry
     for proposal in run.proposals.filter(status=Proposal.Status.WRITING):
         raw = texts.get(proposal.stream, "")
         usage, cost_usd = _estimated(_conductor_of(run, proposal), proposal.sent, raw)
-        _end(proposal, Proposal.Status.CUT, usage, cost_usd, at, raw)
+        _end(proposal, Proposal.Status.CUT, usage, cost_usd, at, raw, tracks.get(proposal.stream))
         spend(run, usage, cost_usd)
         bills.of_proposal(proposal, usage, cost_usd)
         data = {"proposal": proposal.pk, "number": proposal.number, "chars": len(raw)} | told(usage, cost_usd)
@@ -194,10 +199,12 @@ def _end(
     cost_usd: Decimal | None,
     at: datetime,
     text: str = "",
+    track: Marks | None = None,
 ) -> None:
     rows: Any = type(call)._default_manager.filter(pk=call.pk)
     rows.update(
         status=status,
+        track=track,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         estimated=True,

@@ -15,13 +15,14 @@ from django.db import transaction
 from apps.audit.log import Entry
 from apps.audit.statements import together
 from apps.runs import rows
-from apps.runs.calls import close_cut, close_lost, spend, unspend
+from apps.runs.calls import NO_TRACKS, close_cut, close_lost, spend, unspend
 from apps.runs.desk_planning import PlanningDesk
 from apps.runs.desk_steps import StepDesk, event_of
 from apps.runs.log import IllegalMove, append, move
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.nesting import end_nested, is_nested
 from apps.runs.pen import Asked, Page, RunStopped, RunTaken, at_once
+from apps.runs.tracks import Marks
 from apps.workers.calls import Completion
 from apps.workflows.sinks import Answer
 
@@ -71,7 +72,7 @@ class Desk(PlanningDesk, StepDesk):
         move(self.run, Run.Status.FAILED, error=message, error_step=step, finished_at=page.at)
         page.tell("run.failed", {"step": step or None, "code": code} | self._totals(page.at), {"error": message})
 
-    def cut(self, texts: Mapping[str, str]) -> None:
+    def cut(self, texts: Mapping[str, str], tracks: Mapping[str, Marks] = NO_TRACKS) -> None:
         """The run was stopped: say which calls were cut, and keep what they had written. `texts` by stream.
 
         Of one that is held nothing is under way; a run within it that is held, too, goes on with it.
@@ -81,7 +82,7 @@ class Desk(PlanningDesk, StepDesk):
             if not mine.select_for_update().exists():
                 return
             at = self.clock()
-            entries = close_cut(self.run, texts=texts, at=at)
+            entries = close_cut(self.run, texts=texts, tracks=tracks, at=at)
             append(self.run, entries, by=self.by, at=at)
         self.ring(self.run, [entry.verb for entry in entries])
 
@@ -107,13 +108,13 @@ class Desk(PlanningDesk, StepDesk):
             append(self.run, [entry], by=self.by, at=at)
         self.ring(self.run, [entry.verb])
 
-    def let_go(self, texts: Mapping[str, str]) -> None:
+    def let_go(self, texts: Mapping[str, str], tracks: Mapping[str, Marks] = NO_TRACKS) -> None:
         """The driver is ending: the run is anybody's at once, and its open calls are lost.
 
         Where somebody has just stopped it, they are cut as ever: no other driver will see to them.
         """
         if not self._released():
-            self.cut(texts)
+            self.cut(texts, tracks)
 
     def _released(self) -> bool:
         with transaction.atomic():
@@ -150,6 +151,7 @@ def _end_attempt(
         Attempt.objects.filter(pk=attempt.pk, status__in=of).update(
             status=status,
             text=completion.text,
+            track=attempt.track,
             finish_reason=completion.finish_reason or "",
             input_tokens=usage.input_tokens,
             cached_tokens=usage.cached_tokens,

@@ -73,6 +73,7 @@ class PlanningDesk(Pen):
             "status": status,
             "verdict": verdict,
             "raw": raw,
+            "track": proposal.track,
             "error": failure.message if failure else "",
             "repairs": list(repairs),
             "problems": list(problems),

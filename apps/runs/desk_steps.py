@@ -130,6 +130,7 @@ class StepDesk(Pen):
         ended = Attempt.objects.filter(pk=attempt.pk, status=Attempt.Status.RUNNING).update(
             status=Attempt.Status.FAILED,
             text=failure.partial,
+            track=attempt.track,
             error=failure.message,
             error_kind=failure.kind,
             error_status=failure.status,

@@ -29,6 +29,7 @@ from apps.runs.process import Process
 from apps.runs.purse import Purse
 from apps.runs.scribe import Scribe
 from apps.runs.stepping import Stepping
+from apps.runs.tracks import Marks
 from apps.workers.calls import CallFailed
 from apps.workflows.sinks import Answer, take_answer
 from apps.workflows.workflow import Select, Workflow
@@ -89,7 +90,7 @@ class Drive:
         message = "The studio itself failed at this run; its driver's log says where. Finished steps can be reused."
         try:
             self.desk.write([partial(self.desk.fail, message=message, code="internal")])
-            self.desk.cut(self._being_written())
+            self.desk.cut(self._being_written(), self._tracks())
         except Exception:
             logger.exception("nor could that be written down")
         finally:
@@ -119,9 +120,9 @@ class Drive:
             self.is_carried = True
             await self.notes.settled()
             if self.why_cut == "released":
-                await self.notes.do(partial(self.desk.let_go, self._being_written()))
+                await self.notes.do(partial(self.desk.let_go, self._being_written(), self._tracks()))
             elif self.why_cut:
-                await self.notes.do(partial(self.desk.cut, self._being_written()))
+                await self.notes.do(partial(self.desk.cut, self._being_written(), self._tracks()))
         finally:
             for stream in self._being_written():
                 self.process.typist.close(stream)
@@ -149,6 +150,10 @@ class Drive:
     def _being_written(self) -> dict[str, str]:
         """What models were writing when they were cut, by stream."""
         return self.stepping.being_written() | self.planning.being_written()
+
+    def _tracks(self) -> dict[str, Marks]:
+        """When those texts were how long."""
+        return self.stepping.tracks() | self.planning.tracks()
 
     async def _carry(self) -> None:
         try:

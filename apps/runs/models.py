@@ -246,6 +246,7 @@ class Attempt(models.Model):
     digest = models.CharField(max_length=64)  # of what was sent: worker identity and messages
     sent = models.JSONField()  # the messages exactly as sent
     text = models.TextField(blank=True)  # what came back, whole or in part
+    track = models.JSONField(null=True)  # when it was how long, as `tracks.Marks`; null: nobody kept that
     error = models.TextField(blank=True)
     error_kind = models.CharField(max_length=20, blank=True)
     error_status = models.PositiveSmallIntegerField(null=True)
@@ -308,6 +309,7 @@ class Proposal(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.WRITING)
     sent = models.JSONField(default=list)
     raw = models.TextField(blank=True)
+    track = models.JSONField(null=True)  # as an attempt's
     error = models.TextField(blank=True)  # of a call that failed, in the endpoint's own words
     repairs = models.JSONField(default=list)
     problems = models.JSONField(default=list)

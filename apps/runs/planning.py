@@ -25,6 +25,7 @@ from apps.runs.engine import StepHeld
 from apps.runs.models import Proposal, Run
 from apps.runs.notes import Notes
 from apps.runs.process import Process
+from apps.runs.tracks import Heard, Marks
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion, Endpoint
 from apps.workers.embedding import Vector
@@ -72,7 +73,7 @@ class Planning:
         self.open: Proposal | None = None
         self.completion: Completion | None = None
         self.drafts: dict[int, DraftStep] = {}
-        self.heard: list[str] = []  # what the open proposal's text is so far
+        self.heard: Heard | None = None  # what the open proposal's text is so far
 
     async def plan(self) -> Planned:
         """Ask the run's planner, or the one that stands in for it. :raises PlanFailed: no workflow came of it."""
@@ -178,7 +179,11 @@ class Planning:
 
     def being_written(self) -> dict[str, str]:
         """The text of the proposal that is being written, by its stream."""
-        return {} if self.open is None else {self.open.stream: "".join(self.heard)}
+        return {} if self.open is None or self.heard is None else {self.open.stream: self.heard.text}
+
+    def tracks(self) -> dict[str, Marks]:
+        """When that text was how long."""
+        return {} if self.open is None or self.heard is None else {self.open.stream: self.heard.track}
 
     # --- the planner's `ask`: one call of the conductor, tried again where that can help -----------------------------
 
@@ -209,7 +214,8 @@ class Planning:
         def heard(piece: str, proposal: Proposal) -> None:
             nonlocal listening
             listening = listening or proposal
-            self.heard.append(piece)
+            if self.heard is not None:
+                self.heard.hear(piece)
             self.process.typist.say(code=self.run.code, stream=proposal.stream, piece=piece)
             if listening is proposal:
                 on_delta(piece)
@@ -261,10 +267,10 @@ class Planning:
             await self.notes.do(partial(purse.look_up, conductor["slug"], at=timezone.now()))
         number = await self.notes.do(self.run.proposals.count) + 1
         self.drafts.clear()
-        self.heard.clear()
         start = partial(self.desk.start_planning, messages=messages, conductor=conductor)
         opened = await self.notes.write(partial(start, number=number, round=self.round))
         self.open = opened if isinstance(opened, Proposal) else None
+        self.heard = None if self.open is None else Heard(since=self.open.started_at)
         return opened
 
     async def _tell_wait(self, wait: Wait) -> None:
@@ -277,6 +283,7 @@ class Planning:
         proposal, self.open = self.open, None
         if proposal is not None:
             assert self.conductor is not None, "whoever has a proposal open was asked"
+            proposal.track = None if self.heard is None else self.heard.track
             finish = partial(self.desk.finish_planning, proposal=proposal, conductor=self.conductor)
             await self.notes.write(partial(finish, status=status, **told))
             self.process.typist.close(proposal.stream)

@@ -41,7 +41,7 @@ START = """
 SUCCEED = """
     WITH ended AS (
         UPDATE runs_attempt SET
-            status = 'succeeded', text = %(text)s, finish_reason = %(finish_reason)s,
+            status = 'succeeded', text = %(text)s, track = %(track)s::jsonb, finish_reason = %(finish_reason)s,
             input_tokens = %(input)s, cached_tokens = %(cached)s, output_tokens = %(output)s,
             reasoning_tokens = %(reasoning)s, estimated = %(estimated)s, cost_usd = %(cost)s::numeric,
             ttft_ms = %(ttft)s, duration_ms = %(duration)s, finished_at = %(at)s
@@ -139,6 +139,7 @@ def succeed(*, step: Step, attempt: Attempt, completion: Completion, at: datetim
         "step": step.pk,
         "attempt": attempt.pk,
         "text": completion.text,
+        "track": None if attempt.track is None else json.dumps(attempt.track),
         "finish_reason": completion.finish_reason or "",
         "input": usage.input_tokens,
         "cached": usage.cached_tokens,

@@ -21,6 +21,7 @@ from apps.runs.nesting import is_nested, reply_of
 from apps.runs.notes import Notes
 from apps.runs.process import Process
 from apps.runs.reuse import Recorded, digest_of, recorded, render, same_request
+from apps.runs.tracks import Heard, Marks
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion, Endpoint
 from apps.workers.places import Place
@@ -51,7 +52,7 @@ class Stepping:
         self.nested: dict[str, tuple[Attempt, Run]] = {}  # steps that are runs of their own, begun by a driver before
         self.recorded: Recorded = {}
         self.endpoints: dict[str, Endpoint] = {}
-        self.writing: dict[str, list[str]] = {}  # stream -> what a worker has written so far
+        self.writing: dict[str, Heard] = {}  # stream -> what a worker has written so far
         self.tried: Counter[str] = Counter()  # the number of a step's last attempt, by any driver
 
     def load(self) -> dict[str, str]:
@@ -120,7 +121,11 @@ class Stepping:
 
     def being_written(self) -> dict[str, str]:
         """What workers were writing when they were cut, by stream."""
-        return {stream: "".join(pieces) for stream, pieces in self.writing.items()}
+        return {stream: heard.text for stream, heard in self.writing.items()}
+
+    def tracks(self) -> dict[str, Marks]:
+        """When those texts were how long."""
+        return {stream: heard.track for stream, heard in self.writing.items()}
 
     async def skip(self, step: workflows.Step, because: tuple[str, ...]) -> None:
         """What the step reads will never come."""
@@ -240,13 +245,16 @@ class Stepping:
     async def _stream(self, attempt: Attempt, endpoint: Endpoint, messages: Messages) -> Completion:
         """The worker's reply, shown as it comes."""
         stream, code, typist = attempt.stream, self.run.code, self.process.typist
-        pieces = self.writing.setdefault(stream, [])
+        heard = self.writing[stream] = Heard(since=attempt.started_at)
 
         def on_delta(piece: str) -> None:
-            pieces.append(piece)
+            heard.hear(piece)
             typist.say(code=code, stream=stream, piece=piece)
 
-        return await self.process.gateway.stream(endpoint, messages, on_delta=on_delta)
+        try:
+            return await self.process.gateway.stream(endpoint, messages, on_delta=on_delta)
+        finally:
+            attempt.track = heard.track
 
     def _keep(self, row: Step, attempt: Attempt, frozen: Frozen, completion: Completion) -> None:
         """Have a reply written down as the step's result.
