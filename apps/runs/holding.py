@@ -3,7 +3,7 @@
 Each is one transaction that leaves its events; a run is never changed under its driver.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -15,16 +15,20 @@ from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
 from apps.runs.models import Attempt, Run, Step
+from apps.runs.purse import outermost
 from apps.runs.services import announce, check_workflow
 from apps.workers.calls import LONGEST_REPLY_CHARS, clean
 from apps.workflows.workflow import Workflow
+
+NEVER_WRITTEN = (Step.Status.RUNNING, Step.Status.SKIPPED, Step.Status.CANCELLED)
 
 
 def pause_run(*, run: Run, by: User, now: datetime) -> Run:
     """Let no more models be called for `run`: what is under way ends, and then the run is held until it may go on.
 
-    :raises Conflict: it has ended, or is held already.
+    :raises Conflict: it has ended, is held already, or is part of another run.
     """
+    _check_outermost(run, "paused")
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
         if locked.is_ended or locked.status == Run.Status.HELD:
@@ -39,8 +43,9 @@ def pause_run(*, run: Run, by: User, now: datetime) -> Run:
 def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime) -> Run:
     """Have the run pause before each of these steps begins, whenever that is.
 
-    :raises Invalid: one is no step of the run. :raises Conflict: the run has ended.
+    :raises Invalid: one is no step of the run. :raises Conflict: the run has ended, or is part of another run.
     """
+    _check_outermost(run, "given breakpoints")
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
         if locked.is_ended:
@@ -55,6 +60,23 @@ def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime)
             log.append(run, [Entry("run.breakpoints", {"steps": wanted})], by=by.actor, at=now)
     announce(run)
     return Run.objects.get(pk=run.pk)
+
+
+def mark_step(*, run: Run, key: str, on: bool, by: User, now: datetime) -> Run:
+    """Set a breakpoint at one step, or take it away, whatever others do at the same time with other steps.
+
+    :raises Invalid: :raises Conflict: as `set_breakpoints`.
+    """
+    with transaction.atomic():
+        known = Run.objects.select_for_update().get(pk=run.pk).breakpoints
+        wanted = [*known, key] if on else [each for each in known if each != key]
+        return set_breakpoints(run=run, keys=wanted, by=by, now=now)
+
+
+def _check_outermost(run: Run, done: str) -> None:
+    """:raises Conflict: the run is carried out within another, and goes and rests with that."""
+    if run.nested_in_id is not None:
+        raise Conflict(f"A run within another cannot be {done}: go to run {outermost(run).code}.")
 
 
 def write_result(*, run: Run, key: str, text: str, by: User, now: datetime, reason: str = "") -> Step:
@@ -99,10 +121,17 @@ def _written(step: Step, text: str, *, at: datetime, reason: str) -> Entry:
     return Entry("step.written", {"step": step.key, "attempt": attempt.pk, "was": step.status}, given)
 
 
+def can_write(*, run: Run, step: Step, steps: Sequence[Step]) -> bool:
+    """Whether a person may give `step`, one of the run's `steps`, its result: the run is held, and nobody read one."""
+    if run.status != Run.Status.HELD or step.status in NEVER_WRITTEN:
+        return False
+    return all(each.status == Step.Status.WAITING for each in steps if step.key in each.access)
+
+
 def _check_unread(run: Run, step: Step) -> None:
     """:raises Conflict: the step's result was read already, or will never be asked for."""
     number = step.position + 1
-    if step.status in (Step.Status.RUNNING, Step.Status.SKIPPED, Step.Status.CANCELLED):
+    if step.status in NEVER_WRITTEN:
         raise Conflict(f"Step {number} is {step.get_status_display().lower()}: its result cannot be written.")
     readers = [each for each in run.steps.all() if step.key in each.access and each.status != Step.Status.WAITING]
     if readers:

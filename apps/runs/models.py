@@ -91,6 +91,8 @@ class Run(models.Model):
     root = models.ForeignKey("self", models.PROTECT, null=True, related_name="lineage")
     # The call of a step that was given to a conductor: this run is what it made of it. Null: a person asked.
     nested_in = models.OneToOneField("Attempt", models.PROTECT, null=True, related_name="nested")
+    # The run beside which its task was planned once more, for somebody to pick one of the plans.
+    beside = models.ForeignKey("self", models.PROTECT, null=True, related_name="plans")
     # Steps whose recorded results a fork must not take.
     fresh = models.JSONField(default=list)
     submit_key = models.CharField(max_length=64, null=True)  # noqa: DJ001 - null is "none given", which is not unique

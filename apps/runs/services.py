@@ -103,6 +103,7 @@ def submit_run(
     workflow: Workflow | None = None,
     limit_usd: Decimal | None = None,
     unknown_price_ok: bool = False,
+    beside: Run | None = None,
     submit_key: str | None = None,
     held: bool = False,
     also: Sequence[Entry] = (),
@@ -110,7 +111,7 @@ def submit_run(
     """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
 
     `workers`, `max_steps`, `rounds`, `review` and `limit_usd` stand in for what the profile says. Without a `seed` one
-    is drawn.
+    is drawn. Its plan is one of several where it stands `beside` another run.
 
     A run whose `workflow` is to be looked at first is `held` for review from the beginning, and no driver is asked for.
     What there is `also` to say of how it came about stands in its trail.
@@ -134,6 +135,7 @@ def submit_run(
         profile=profile.slug,
         setup=setup,
         limit_usd=limit_of(profile, limit_usd),
+        beside=beside,
         submit_key=submit_key or None,
         created_at=now,
     )
@@ -236,6 +238,7 @@ def _submitted(run: Run, reason: str) -> Entry:
         "seed": setup["seed"],
         "limit_usd": None if run.limit_usd is None else str(run.limit_usd),
         "parent": run.parent.code if run.parent else None,
+        "beside": run.beside.code if run.beside else None,
         "fresh": run.fresh,
     }
     return Entry("run.submitted", data, {"task": run.task} | ({"reason": reason} if reason else {}))
