@@ -34,6 +34,7 @@ class StepShown:
     state: str
     sent: list[dict[str, str]] | None
     result: str
+    lost: int  # calls whose driver died before it could write down what came of them
 
 
 @dataclass
@@ -70,6 +71,7 @@ def read_run(context: BrowserContext, url: str, code: str) -> RunShown:
             state=states[key] or "",
             sent=_sent(context, url, code, key),
             result=_result(context, url, code, key),
+            lost=_lost(context, url, code, key),
         )
     return run
 
@@ -90,17 +92,26 @@ def _result(context: BrowserContext, url: str, code: str, key: str) -> str:
     return html.unescape(found[-1]) if found else ""
 
 
+def _lost(context: BrowserContext, url: str, code: str, key: str) -> int:
+    part = context.request.get(f"{url}/runs/{code}/steps/{key}/?tab=attempts").text()
+    return part.count("Its driver died before it was answered")
+
+
 def hold_against(run: RunShown, asked: list[dict[str, Any]]) -> None:
-    """Every finished step was called exactly once, was sent what is shown and no more, and answered what is shown."""
+    """Every finished step was called exactly once, was sent what is shown and no more, and answered what is shown.
+
+    A call that its driver took to its grave may have been answered to the end: it is shown as lost, and was asked again.
+    """
     calls = [row for row in asked if not row["model"].startswith("sim-conductor")]
     for step in run.steps.values():
         assert step.sent is not None, f"{step.key} of {run.code} shows no request"
         answered = [row for row in calls if row["messages"] == step.sent and row["outcome"] == "done"]
         nested = step.worker.startswith("sim-conductor")  # a run of its own, held against the log by itself
         wanted = 1 if step.state == "succeeded" and not nested else 0
-        assert len(answered) == wanted, f"{step.key} of {run.code}, {step.state}: called {len(answered)} times"
-        if answered:
-            assert answered[0]["text"].strip() == step.result.strip()
+        called = f"{step.key} of {run.code}, {step.state}: called {len(answered)} times, {step.lost} lost"
+        assert wanted <= len(answered) <= wanted + step.lost, called
+        if wanted:
+            assert answered[-1]["text"].strip() == step.result.strip()
         content = step.sent[0]["content"]
         for source in step.access:
             assert run.steps[source].result.strip() in content
