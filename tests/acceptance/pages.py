@@ -100,7 +100,7 @@ def _lost(context: BrowserContext, url: str, code: str, key: str) -> int:
 def hold_against(run: RunShown, asked: list[dict[str, Any]]) -> None:
     """Every finished step was called exactly once, was sent what is shown and no more, and answered what is shown.
 
-    A call that its driver took to its grave may have been answered to the end: it is shown as lost, and was asked again.
+    A call that its driver took to its grave may have been answered whole: it is shown as lost, and was asked again.
     """
     calls = [row for row in asked if not row["model"].startswith("sim-conductor")]
     for step in run.steps.values():
