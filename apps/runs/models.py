@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -373,3 +375,39 @@ class Share(models.Model):
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "open"
+
+
+class RunWords(models.Model):
+    """The words of a run's task, instructions and results, for the list of runs to search.
+
+    Kept by triggers (migration 0010): the task's from the beginning, the steps' whenever the run is held or ends, so
+    that writing a step's result costs nothing more. A word beyond the first 200,000 characters is not found.
+    """
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="words")
+    words = SearchVectorField()
+
+    class Meta:
+        indexes = [
+            # What was written last waits in a list that every search reads: it must stay short.
+            GinIndex(fields=["words"], name="run_words", gin_pending_list_limit=256),
+        ]
+
+    def __str__(self) -> str:
+        return f"the words of run {self.run_id}"
+
+
+class SavedView(models.Model):
+    """A filter of the list of runs that a person keeps under a name."""
+
+    person = models.ForeignKey(User, models.CASCADE, related_name="views")
+    name = models.CharField(max_length=40)
+    text = models.CharField(max_length=1000)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["person", "name"], name="a_name_is_one_view_of_a_person")]
+
+    def __str__(self) -> str:
+        return self.name
