@@ -16,7 +16,8 @@ from .outcomes import Outcome, Voted
 
 def collect(run: Run, task: Task, entrant: Entrant) -> Outcome:
     """The outcome of an ended run. One that has no answer is wrong."""
-    attempts = list(run.attempts.exclude(status=Attempt.Status.REUSED).select_related("step").defer("sent"))
+    made = run.attempts.exclude(status__in=[Attempt.Status.REUSED, Attempt.Status.WRITTEN])
+    attempts = list(made.select_related("step").defer("sent"))
     proposals = list(run.proposals.defer("sent", "raw"))
     workflow = run.workflow
     grade = task.grader.grade(run.answer)

@@ -16,7 +16,7 @@ from apps.runs.services import SEEDS, announce, approve_run, stop_run, submit_ru
 from apps.workers.models import Profile
 
 FEWEST, MOST = 2, 5  # plans that are asked for at once,
-MOST_BESIDE = 20  # and that may stand side by side
+MOST_BESIDE = 12  # and that may stand side by side
 
 
 def submit_again(

@@ -27,7 +27,13 @@ MOST_ROWS = 50
 PATIENCE_S = 1.0
 LAST_HOUR = timedelta(hours=1)
 LAST_DAY = timedelta(days=1)
-OUR_DOING = (Attempt.Status.REUSED, Attempt.Status.CUT, Attempt.Status.LOST, Attempt.Status.RUNNING)
+OUR_DOING = (
+    Attempt.Status.REUSED,
+    Attempt.Status.WRITTEN,
+    Attempt.Status.CUT,
+    Attempt.Status.LOST,
+    Attempt.Status.RUNNING,
+)
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

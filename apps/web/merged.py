@@ -5,6 +5,7 @@ from typing import Any
 
 import networkx as nx
 
+from apps.runs.models import Step
 from apps.web.compared import Comparison
 from apps.web.figures import listed
 from apps.web.paired import Row
@@ -63,7 +64,7 @@ def _reads(comparison: Comparison, side: Side) -> dict[tuple[str, str], bool]:
     """Every read in one of the runs between the keys of the graph, and whether something passed."""
     rows = {line.row.key: row for row in comparison.rows if (line := row.a if side is comparison.a else row.b)}
     return {
-        (_key(rows[source]), _key(rows[step.key])): side.lines[source].row.status in ("succeeded", "reused")
+        (_key(rows[source]), _key(rows[step.key])): side.lines[source].row.status in Step.DONE
         for step in side.workflow.steps
         for source in step.access
         if source in rows and step.key in rows

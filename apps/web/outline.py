@@ -9,6 +9,7 @@ from apps.runs.models import Attempt, Run, Step
 from apps.web.figures import listed, plural, price, seconds, short_title
 from apps.web.looks import Look, look_of
 from apps.web.nests import Nest
+from apps.web.paused import Written
 
 BILLED = (Attempt.Status.SUCCEEDED, Attempt.Status.FAILED, Attempt.Status.LATE)
 NARROWEST = 2.0  # percent: a step too quick to see still gets a mark
@@ -30,6 +31,7 @@ class Line:
     nest: Nest | None  # the run it became
     start: float  # where its bar begins and how long it is, in percent of the run
     width: float
+    has_breakpoint: bool  # the run pauses before it
 
     @property
     def state(self) -> str:
@@ -48,8 +50,12 @@ def lines_of(
     nests: Mapping[str, Nest],
     *,
     now: datetime,
+    written: Mapping[int, Written] | None = None,
 ) -> list[Line]:
-    """A line for each of `steps`, whose `attempts` stand under their ids, and the runs they became under their keys."""
+    """A line for each of `steps`, whose `attempts` stand under their ids, and the runs they became under their keys.
+
+    `written` are the results that people wrote, by their attempts' ids.
+    """
     numbers = {step.key: step.position + 1 for step in steps}
     done = {step.key for step in steps if step.status in Step.DONE}
     span = _span(steps, now)
@@ -64,12 +70,13 @@ def lines_of(
             number=step.position + 1,
             title=short_title(step.instruction),
             worker=looks.get(step.worker) or look_of(step.worker, None),
-            note=_with_stand_in(_note(run, step, calls, waits_for), step, calls, looks),
+            note=_with_stand_in(_note(run, step, calls, waits_for, written or {}), step, calls, looks),
             cost=cost_of(calls),
             once=price(source.cost_usd) if source else "",
             nest=nests.get(step.key),
             start=start,
             width=width,
+            has_breakpoint=step.key in run.breakpoints,
         )
         lines.append(line)
     return lines
@@ -86,7 +93,9 @@ def cost_of(calls: Iterable[Attempt]) -> str:
     return price(total, estimated=any(call.estimated for call in billed))
 
 
-def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[int]) -> str:
+def _note(
+    run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[int], written: Mapping[int, Written]
+) -> str:
     last = calls[-1] if calls else None
     match step.status:
         case Step.Status.WAITING:
@@ -97,6 +106,8 @@ def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[in
             return f"attempt {last.number}" if last and last.number > 1 else "running"
         case Step.Status.REUSED:
             return f"from run {last.source.run.code}" if last and last.source else "reused"
+        case Step.Status.WRITTEN:
+            return f"written by {written[last.pk].by}" if last and last.pk in written else "written by hand"
         case Step.Status.FAILED:
             return f"failed after {plural(len(calls), 'attempt')}" if calls else "failed"
         case Step.Status.SKIPPED:
@@ -110,22 +121,30 @@ def _note(run: Run, step: Step, calls: Sequence[Attempt], waits_for: Sequence[in
 
 def _with_stand_in(note: str, step: Step, calls: Sequence[Attempt], looks: Mapping[str, Look]) -> str:
     """The note, and who was called in the worker's place."""
-    if not calls or calls[-1].worker == step.worker:
+    if not calls or calls[-1].worker in ("", step.worker):  # nobody was asked for what a person wrote
         return note
     worker = looks.get(calls[-1].worker) or look_of(calls[-1].worker, None)
     return " · ".join(filter(None, [f"{worker.name} stood in", note]))
 
 
 def _waiting(run: Run, step: Step, waits_for: Sequence[int]) -> str:
-    if run.status == Run.Status.HELD and run.hold != Run.Hold.LIMIT:
+    if run.status == Run.Status.HELD and run.hold in ("", Run.Hold.REVIEW):
         return "not approved yet"
     if run.status == Run.Status.HELD and run.held_by.get("step") == step.key:
-        return "held: limit"
+        return _held(run, step)
+    if step.key in run.breakpoints and step.key not in run.passed:
+        return "pauses before it"
     if step.note:  # why its call is not made yet
         return step.note
     if len(waits_for) > MOST_NAMED:
         return f"waits for {len(waits_for)} steps"
     return f"waits for {listed(waits_for)}" if waits_for else "next"
+
+
+def _held(run: Run, step: Step) -> str:
+    if run.hold == Run.Hold.LIMIT:
+        return "held: limit"
+    return "held: breakpoint" if run.held_by.get("breakpoint") == step.key else "held: paused"
 
 
 def _span(steps: Sequence[Step], now: datetime) -> tuple[datetime, float] | None:

@@ -11,17 +11,21 @@ from urllib.parse import urlencode, urlsplit
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 
+from apps.runs.holding import can_write
 from apps.runs.models import Attempt, Step
 from apps.runs.reuse import digest_of, render
 from apps.web.figures import about_tokens, short_title
 from apps.web.looks import Look, look_of, looks_of, models_in
 from apps.web.nests import Nest, nest_of
 from apps.web.paths import NoSuchStep, Path
+from apps.web.paused import Written, written_in
 from apps.web.pieces import Piece, pieces_of
 from apps.web.stand_ins import StandIn, stand_ins_of
 from apps.web.texts import Shown, shown
 from apps.workflows.prompt import Rendered
 
+BEFORE_CHARS = 20_000
+PREFILLED_CHARS = 100_000
 TABS = ("result", "prompt", "context", "attempts", "request")
 
 
@@ -115,7 +119,8 @@ class StepPanel:
     @cached_property
     def attempts(self) -> list[Attempt]:
         rows = self.run.attempts.filter(step=self.row).select_related("source__run")
-        return list(rows.defer("sent", "text", "source__sent", "source__text", "source__run__workflow_body"))
+        texts = ("sent", "text", "track", "source__sent", "source__text", "source__track", "source__run__workflow_body")
+        return list(rows.defer(*texts))
 
     @cached_property
     def attempt(self) -> Attempt | None:
@@ -161,6 +166,47 @@ class StepPanel:
     def text(self) -> Shown:
         return shown(self.attempt.text if self.attempt else "", whole=self.is_whole, raw=self.is_raw)
 
+    # --- by hand -----------------------------------------------------------------------------------------------------
+
+    @property
+    def has_breakpoint(self) -> bool:
+        return self.row.key in self.run.breakpoints
+
+    @property
+    def can_break(self) -> bool:
+        """Whether the run can be told to pause before this step: it has not begun, and the run is nobody's step."""
+        return self.row.status == Step.Status.WAITING and not self.run.is_ended and self.run.nested_in_id is None
+
+    @property
+    def can_write(self) -> bool:
+        return can_write(run=self.run, step=self.row, steps=self.steps)
+
+    @cached_property
+    def by_hand(self) -> dict[int, Written]:
+        """What people wrote as results of the run's steps, by the attempts' ids."""
+        return written_in(self.run, chars=BEFORE_CHARS) if self._is_written else {}
+
+    @property
+    def _is_written(self) -> bool:
+        """Whether a person wrote one of the results, also one that was written anew since."""
+        return any(step.status == Step.Status.WRITTEN for step in self.steps)
+
+    @property
+    def written(self) -> Written | None:
+        """Who wrote the result that is shown; None where a worker did."""
+        return self.by_hand.get(self.attempt.pk) if self.attempt else None
+
+    @property
+    def calls(self) -> list[tuple[Attempt, Written | None]]:
+        """The attempts, each with who wrote it where that was a person."""
+        return [(attempt, self.by_hand.get(attempt.pk)) for attempt in self.attempts]
+
+    @property
+    def prefilled(self) -> str:
+        """What a result written by hand begins with: the one that is there, unless nobody could read it in a field."""
+        text = str(self.run.steps.values_list("result", flat=True).get(pk=self.row.pk))
+        return text if len(text) <= PREFILLED_CHARS else ""
+
     # --- context ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -173,7 +219,8 @@ class StepPanel:
     def counted(self) -> dict[str, int]:
         """The tokens of those results, where they were counted."""
         done = (Attempt.Status.SUCCEEDED, Attempt.Status.REUSED)
-        calls = self.run.attempts.filter(step__key__in=self.row.access, status__in=done, estimated=False)
+        answered = self.run.attempts.exclude(step__status=Step.Status.WRITTEN)  # nobody counted what a person wrote
+        calls = answered.filter(step__key__in=self.row.access, status__in=done, estimated=False)
         tokens = Coalesce("source__output_tokens", "output_tokens")
         thought = Coalesce("source__reasoning_tokens", "reasoning_tokens")
         return dict(calls.exclude(source__estimated=True).values_list("step__key", tokens - thought))
@@ -189,6 +236,7 @@ class StepPanel:
             was_called=self.attempt is not None,
             whole=self.is_whole,
             with_texts=self.tab == "context",
+            authors={written.step: written.by for written in self.by_hand.values()},
         )
 
     @property

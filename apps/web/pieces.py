@@ -20,6 +20,7 @@ class Piece:
     is_estimated: bool
     share: float  # of all that was given, in percent
     text: Shown | None = None
+    by: str = ""  # the person who wrote its result
 
     @property
     def number(self) -> int:
@@ -39,10 +40,12 @@ def pieces_of(
     was_called: bool,
     whole: bool,
     with_texts: bool,
+    authors: Mapping[str, str] | None = None,
 ) -> list[Piece]:
     """Every one of the `earlier` steps: those that `reader` may read, then those it may not.
 
-    `results` are the texts of those that have answered, `counted` their tokens where somebody has counted.
+    `results` are the texts of those that have answered, `counted` their tokens where somebody has counted,
+    `authors` the people who wrote some of them by hand.
     """
     sizes = {key: counted.get(key) or about_tokens(text) for key, text in results.items() if text.strip()}
     total = sum(sizes.values()) or 1
@@ -59,6 +62,7 @@ def pieces_of(
             is_estimated=step.key not in counted,
             share=round(sizes.get(step.key, 0) / total * 100, 1),
             text=shown(text, whole=whole, raw=True) if with_texts and allowed else None,
+            by=(authors or {}).get(step.key, ""),
         )
 
     return sorted(map(piece, earlier), key=lambda found: not found.is_allowed)

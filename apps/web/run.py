@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import services
-from apps.runs.freezing import PriceUnknown, check_prices
 from apps.runs.models import Proposal, Run
+from apps.runs.plans import submit_again
 from apps.runs.purse import outermost
 from apps.web.access import person, visible_run, wants_part
 from apps.web.panel import StepPanel
@@ -27,7 +27,6 @@ from apps.web.standing import Standing
 from apps.web.texts import shown
 from apps.web.trail import events_after, first_events
 from apps.web.trouble import trouble_of
-from apps.workers.models import Profile
 
 PLAN_CHARS = 20_000
 
@@ -40,10 +39,11 @@ def page(request: HttpRequest, code: str) -> HttpResponse:
 
     A step of a nested run is named by the way to it, `?step=s2/s1`.
     """
-    return _page(request, visible_run(request.user, code))
+    return show(request, visible_run(request.user, code))
 
 
-def _page(request: HttpRequest, run: Run, *, going_on: "GoingOn | None" = None, status: int = 200) -> HttpResponse:
+def show(request: HttpRequest, run: Run, *, status: int = 200, **forms: Any) -> HttpResponse:
+    """The page of `run`; `forms` are those that were filled in and not accepted."""
     events = first_events(run)
     run.refresh_from_db()  # after the events: what the page shows is at least as new as the event it says it has seen
     standing = Standing(run, now=timezone.now())
@@ -56,8 +56,8 @@ def _page(request: HttpRequest, run: Run, *, going_on: "GoingOn | None" = None, 
         "view": "events" if request.GET.get("view") == "events" else "graph",
         "trail": events_after(run, _number(request, "after")) if request.GET.get("view") == "events" else None,
         "panel": _chosen(request, run),
-        "going_on": going_on,
         **_overview(request, standing),
+        **forms,
     }
     return render(request, "run/page.html", context, status=status)
 
@@ -184,7 +184,7 @@ class GoingOn:
 
 @require_POST
 def go_on(request: HttpRequest, code: str) -> HttpResponse:
-    """Let a run that is held at a limit go on, after raising its own limit where a new one is given."""
+    """Let a run that is held at a limit or paused go on, after raising its own limit where a new one is given."""
     run = visible_run(request.user, code)
     form = GoingOn(request.POST.get("limit_usd", "").strip()[:40], reason_in(request.POST))
     try:
@@ -196,7 +196,7 @@ def go_on(request: HttpRequest, code: str) -> HttpResponse:
             raise
         messages.error(request, refusal.message)
     if not wants_part(request):
-        return _page(request, run, going_on=form, status=422) if form.errors else _to(run)
+        return show(request, run, going_on=form, status=422) if form.errors else _to(run)
     context = {"standing": Standing(run, now=timezone.now()), "going_on": form, "submit_key": uuid4().hex}
     return render(
         request, "run/_hold.html" if form.errors else "run/_went_on.html", context, status=422 if form.errors else 200
@@ -211,7 +211,7 @@ def _let_go_on(run: Run, form: GoingOn, *, by: User) -> None:
     try:
         services.go_on(run=run, by=by, now=timezone.now(), limit_usd=limit_usd, reason=form.reason)
     except Conflict:
-        raise Conflict(f"Run {run.code} is not held at a limit any more.") from None
+        raise Conflict(f"Run {run.code} is neither held at a limit nor paused any more.") from None
 
 
 @require_POST
@@ -231,25 +231,7 @@ def rerun(request: HttpRequest, code: str) -> HttpResponse:
 def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
     now = timezone.now()
     if mode == "plan":
-        profile = Profile.objects.visible_to(by).enabled().filter(slug=run.profile).first()
-        if profile is None:
-            raise Invalid(
-                f"The profile “{run.profile}” is not offered any more. Compose the task anew with another one."
-            )
-        setup = run.setup
-        return services.submit_run(
-            task=run.task,
-            profile=profile,
-            by=by,
-            now=now,
-            max_steps=setup["max_steps"],
-            rounds=setup.get("rounds"),
-            review=setup["review"],
-            workers=_same_workers(run, profile, by=by),
-            limit_usd=run.limit_usd,
-            unknown_price_ok=_was_let_run_unpriced(run),
-            submit_key=submit_key,
-        )
+        return submit_again(run=run, by=by, now=now, submit_key=submit_key)
     workflow = run.workflow
     if workflow is None:
         raise Invalid("This run has no workflow yet that could be run again. Have it planned again.")
@@ -257,21 +239,6 @@ def _again(run: Run, mode: str, *, by: User, submit_key: str | None) -> Run:
         raise Invalid("Choose how to run it again: reuse what is unchanged, or everything fresh.")
     fresh = workflow.keys if mode == "fresh" else ()
     return services.fork_run(parent=run, workflow=workflow, by=by, now=now, fresh=fresh, submit_key=submit_key)
-
-
-def _same_workers(run: Run, profile: Profile, *, by: User) -> list[str] | None:
-    """Those of the run's pool that the profile still offers, in the same order; None, as it says, where none is."""
-    offered = {worker.slug for worker in profile.pool(by)}
-    return [slug for slug in run.pool if slug in offered] or None
-
-
-def _was_let_run_unpriced(run: Run) -> bool:
-    """Whether somebody has said of this run that what it costs may stay unknown."""
-    try:
-        check_prices(run.setup)
-    except PriceUnknown:
-        return True
-    return False
 
 
 def _to(run: Run) -> HttpResponseRedirect:

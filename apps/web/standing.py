@@ -10,18 +10,23 @@ from decimal import Decimal
 from functools import cached_property
 
 from apps.audit import log
+from apps.runs.estimates import Preview, preview_of_review
 from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.runs.plans import can_plan_again, side_by_side
 from apps.web.counted import Counted, counted_of, how_taken
 from apps.web.figures import plural, seconds, usd
 from apps.web.held import Held, held_of
 from apps.web.looks import Look, looks_of
 from apps.web.nests import Nest, nests_of
 from apps.web.outline import Line, lines_of
+from apps.web.paused import Paused, Rejected, Written, paused_of, rejected_of, written_in
 from apps.web.rounds import Round, is_in_turns, rounds_of
 from apps.web.whence import Whence
 from apps.workflows import graph
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
+
+NOT_CALLED = (Attempt.Status.REUSED, Attempt.Status.WRITTEN)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Standing:
     def attempts(self) -> dict[int, list[Attempt]]:
         """The attempts of each step (by its id), in order, without what was sent and said."""
         rows = self.run.attempts.select_related("source__run").only(
-            *(field.attname for field in Attempt._meta.concrete_fields if field.name not in ("sent", "text")),
+            *(field.attname for field in Attempt._meta.concrete_fields if field.name not in ("sent", "text", "track")),
             "source__cost_usd",
             "source__output_tokens",
             "source__run__code",
@@ -61,7 +66,7 @@ class Standing:
 
     @cached_property
     def proposals(self) -> list[Proposal]:
-        return list(self.run.proposals.defer("sent", "raw"))
+        return list(self.run.proposals.defer("sent", "raw", "track"))
 
     @cached_property
     def workflow(self) -> Workflow | None:
@@ -89,17 +94,71 @@ class Standing:
         """The limit that holds it; None where none does."""
         return held_of(self.run, now=self.now)
 
+    @cached_property
+    def paused(self) -> Paused | None:
+        """How it is paused; None where it is not."""
+        return paused_of(self.run)
+
+    @property
+    def is_in_review(self) -> bool:
+        """Whether its plan waits for somebody to look at it."""
+        return self.run.status == Run.Status.HELD and self.run.hold in ("", Run.Hold.REVIEW)
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether it was paused while something is still under way."""
+        return self.run.pause_asked and not self.run.is_ended and self.run.status != Run.Status.HELD
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether more may begin of it, and nobody has said that nothing should. One within another goes with it."""
+        return not (
+            self.run.is_ended or self.run.status == Run.Status.HELD or self.run.pause_asked or self.run.nested_in_id
+        )
+
+    @property
+    def can_plan_again(self) -> bool:
+        return can_plan_again(self.run)
+
+    @cached_property
+    def preview(self) -> Preview | None:
+        """What the plan that waits for approval would cost; None where none does."""
+        return preview_of_review(run=self.run, workflow=self.workflow) if self.is_in_review and self.workflow else None
+
+    @cached_property
+    def plans_beside(self) -> int:
+        """How many plans for its task stand side by side, this one among them; 0 where it is the only one."""
+        plans = side_by_side(self.run).count()
+        return plans if plans > 1 else 0
+
+    @cached_property
+    def rejected(self) -> Rejected | None:
+        """Who said no to its plan, and why; None where nobody did."""
+        return rejected_of(self.run)
+
+    @cached_property
+    def written(self) -> dict[int, Written]:
+        """The results that people wrote by hand, by their attempts' ids."""
+        return written_in(self.run) if any(step.status == Step.Status.WRITTEN for step in self.steps) else {}
+
     @property
     def state(self) -> str:
-        """`Running`, `Held: limit`"""
+        """`Running`, `Held: limit`, `Running, to be paused`"""
         state = self.run.get_status_display()
-        return f"{state}: limit" if self.held else state
+        if self.rejected:
+            return "Rejected"
+        if self.is_pausing:
+            return f"{state}, to be paused"
+        if self.held:
+            return f"{state}: limit"
+        return "Paused" if self.paused else state
 
     @property
     def needs(self) -> str:
         """By what a page tells whether its buttons are still those that this run needs."""
-        held_by = self.run.held_by if self.held else {}
-        return " ".join([self.run.status, *(str(held_by[name]) for name in ("step", "spent_usd") if name in held_by)])
+        held_by = self.run.held_by if self.run.status == Run.Status.HELD else {}
+        about = [str(held_by[name]) for name in ("step", "spent_usd", "breakpoint") if held_by.get(name)]
+        return " ".join([self.run.status, *(["pausing"] if self.is_pausing else []), *about])
 
     @property
     def elapsed_ms(self) -> float:
@@ -117,7 +176,7 @@ class Standing:
     @cached_property
     def calls(self) -> list[Attempt]:
         """Every call that was really made."""
-        return [call for calls in self.attempts.values() for call in calls if call.status != Attempt.Status.REUSED]
+        return [call for calls in self.attempts.values() for call in calls if call.status not in NOT_CALLED]
 
     @property
     def is_estimated(self) -> bool:
@@ -202,7 +261,7 @@ class Standing:
     @cached_property
     def lines(self) -> list[Line]:
         """The steps as the outline lists them."""
-        return lines_of(self.run, self.steps, self.attempts, self.looks, self.nests, now=self.now)
+        return lines_of(self.run, self.steps, self.attempts, self.looks, self.nests, written=self.written, now=self.now)
 
     @cached_property
     def rounds(self) -> list[Round]:
@@ -228,7 +287,11 @@ class Standing:
     @property
     def how_taken(self) -> str:
         line = self.answer_line
-        return how_taken(self.run, self.counted, line.number if line else None)
+        how = how_taken(self.run, self.counted, line.number if line else None)
+        if line is None or line.state != Step.Status.WRITTEN:
+            return how
+        authors = {written.step: written.by for written in self.written.values()}
+        return f"{how}, written by {authors.get(line.row.key, 'a person')}"
 
     @property
     def last_line(self) -> Line | None:

@@ -10,7 +10,7 @@ from apps.audit import log
 from apps.audit.log import Read
 from apps.runs.models import Run
 from apps.web import following
-from apps.web.figures import plural, price, seconds, spaced, usd
+from apps.web.figures import listed, plural, price, seconds, spaced, usd
 from apps.web.looks import Look, looks_of
 from apps.web.planners import label_of
 
@@ -77,6 +77,8 @@ def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
 def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     limit = data.get("limit")
     if data.get("reason") != "limit" or not isinstance(limit, dict):
+    if data.get("reason") == "pause":
+        return ["at a breakpoint" if data.get("breakpoint") else "paused"]
         return ["for review"]
     return [
         f"limit of “{limit['label']}”: {usd(Decimal(limit['limit_usd']))}",
@@ -91,6 +93,25 @@ def _resumed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
 
 
 def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+def _pausing(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return ["what is under way ends, nothing more begins"]
+
+
+def _breakpoints(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    keys = data.get("steps") or []
+    return [f"pauses before {listed(keys)}" if keys else "pauses before no step any more"]
+
+
+def _written(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    is_first = data.get("was") in ("waiting", "failed")
+    return ["by hand", "before a worker gave one" if is_first else "in the place of the one that was there"]
+
+
+def _replanned(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    runs = data.get("runs") or []
+    return [f"{plural(len(runs), 'plan')} more, as {'run' if len(runs) == 1 else 'runs'} {listed(runs)}"]
+
+
     cost = data.get("cost_usd")
     return [
         f"vectors of {plural(int(data.get('texts', 0)), 'text')} by {_name(looks, data.get('worker'))}",
@@ -112,6 +133,10 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "run.held": _held,
     "run.resumed": _resumed,
     "embedding.done": _embedded,
+    "run.pausing": _pausing,
+    "run.breakpoints": _breakpoints,
+    "run.replanned": _replanned,
+    "step.written": _written,
     "embedding.failed": _embedded,
 }
 
@@ -123,6 +148,10 @@ def _facts(data: dict[str, Any]) -> Sequence[str]:
     if isinstance(data.get("round"), int) and data["round"] > 1:
         facts.append(f"round {data['round']}")
     if isinstance(data.get("verdict"), str):
+    if data.get("by") == "review":
+        facts.append("edited before it was approved")
+    if isinstance(data.get("beside"), str):
+        facts.append(f"one of the plans beside run {data['beside']}")
         facts.append(data["verdict"])
     if isinstance(data.get("from"), str) and isinstance(data.get("to"), str):
         facts.append(f"{label_of(data['to'])} for {label_of(data['from'])}")

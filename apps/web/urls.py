@@ -11,7 +11,9 @@ from apps.web import sockets as live
 from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
 from apps.web.edit import urls as edit_urls
+from apps.web.holding import urls as holding_urls
 from apps.web.ledger import urls as ledger_urls
+from apps.web.plans import urls as plan_urls
 from apps.web.run import urls as run_urls
 from apps.web.workers import urls as worker_urls
 
@@ -26,6 +28,8 @@ def favicon(request: HttpRequest) -> HttpResponseRedirect:
 urlpatterns: list[URLPattern] = [
     path("", compose.compose, name="compose"),
     path("runs/", runs_list.runs, name="runs"),
+    *holding_urls,
+    *plan_urls,
     *run_urls,
     *ledger_urls,
     *edit_urls,

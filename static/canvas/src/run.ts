@@ -19,7 +19,7 @@ import { Follow } from "./page/follow";
 import { foldOutline } from "./page/groups";
 import { afterSettle, htmx } from "./page/htmx";
 import { showLine } from "./page/line";
-import { Panel } from "./page/panel";
+import { breakByKey, Panel } from "./page/panel";
 import { staleParts, type Part } from "./page/parts";
 import { coalesced } from "./page/refresh";
 import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
@@ -165,6 +165,7 @@ function watch(host: HTMLElement): void {
   });
 
   selectByClick(select);
+  breakByKey();
   selectByKeys(() => seenCards(model.get(), folds).map((card) => card.key), selected);
   const foldGroups = foldOutline(folds);
   afterSettle(settle);

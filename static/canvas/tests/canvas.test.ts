@@ -362,3 +362,26 @@ describe("doors and limits in the graph", () => {
     expect(graphOf(view(later), sight()).notes).toMatchObject([{ title: "What comes next", access: ["s2"] }]);
   });
 });
+
+describe("a run that somebody looks into", () => {
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: ["s2"] }).started("s1", 11).succeeded("s1", 11);
+  const cards = (trail: Trail) => graphOf(view(trail), sight()).cards;
+
+  test("marks where it pauses, and says what holds it", () => {
+    const marked = begun().add("run.breakpoints", { steps: ["s2", "s3"] });
+    expect(cards(marked).map(({ hasBreakpoint }) => hasBreakpoint)).toEqual([false, true, true]);
+    expect(cards(marked)[1]?.text).toBe("The run pauses before it");
+    const held = cards(marked.add("run.held", { reason: "pause", step: "s2", steps: ["s2"], breakpoint: "s2" }));
+    expect(held.map(({ state, text }) => [state, text])).toEqual([
+      ["succeeded", "Fine."],
+      ["held", "Held: a breakpoint is set before it"],
+      ["held", "The run pauses before it"],
+    ]);
+  });
+
+  test("names who wrote a result, and draws nothing as counted that nobody counted", () => {
+    const trail = begun().add("step.written", { step: "s1", attempt: 12, was: "succeeded" }, { result: "By **me**" });
+    expect(cards(trail)[0]).toMatchObject({ state: "written", meta: "by hand", text: "By driver 1: By me" });
+    expect(graphOf(view(trail), sight()).edges[0]?.tokens).toBeNull();
+  });
+});

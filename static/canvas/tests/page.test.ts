@@ -8,7 +8,7 @@ import { showFirstTokens } from "../src/page/firstToken";
 import { describeLine } from "../src/page/line";
 import { staleParts, type Part } from "../src/page/parts";
 import { coalesced } from "../src/page/refresh";
-import { stepPath } from "../src/page/panel";
+import { breakByKey, Panel, stepPath } from "../src/page/panel";
 import { selectByClick, selectionIn, stepAfter, withSelection } from "../src/page/selection";
 import { Texts } from "../src/page/texts";
 import { Trail } from "./trail";
@@ -380,4 +380,56 @@ test("a nested step is selected by its way", () => {
   expect(selectionIn("http://x/runs/k/?edge=s2/s3:s2/s1")).toEqual(selection);
   expect(withSelection("http://x/runs/k/?tab=prompt", { step: "s2/s1", edge: null })).toBe("http://x/runs/k/?tab=prompt&step=s2/s1");
   expect(withSelection("http://x/runs/k/", selection)).toBe("http://x/runs/k/?edge=s2/s3:s2/s1");
+});
+
+describe("what is said of a run that somebody looks into", () => {
+  const begun = (): Trail => new Trail().submitted().adopted({ s1: [], s2: ["s1"] });
+  const last = (trail: Trail): string[] => sentences(trail.events.slice(-1), replay(trail.events));
+
+  test("that it is being paused, and where it rests", () => {
+    expect(last(begun().add("run.pausing"))).toEqual(["The run is being paused: what is under way ends."]);
+    expect(last(begun().add("run.held", { reason: "pause", step: "s2" }))).toEqual(["The run is paused."]);
+    const broken = { reason: "pause", step: "s2", breakpoint: "s2" };
+    expect(last(begun().add("run.held", broken))).toEqual(["The run is paused before step 2."]);
+    expect(last(begun().add("run.held", { reason: "review" }))).toEqual(["The run waits for approval."]);
+  });
+
+  test("which breakpoints there are, also that there are none", () => {
+    expect(last(begun().add("run.breakpoints", { steps: ["s1", "s2"] }))).toEqual(["The run pauses before step 1 and 2."]);
+    expect(last(begun().add("run.breakpoints", { steps: [] }))).toEqual(["The run pauses before no step."]);
+  });
+
+  test("who wrote a result, that a plan was edited, and that one was rejected", () => {
+    const written = begun().add("step.written", { step: "s1", attempt: 3, was: "succeeded" }, { result: "x" });
+    expect(last(written)).toEqual(["Step 1, Do s1, has a result written by driver 1."]);
+    expect(last(begun().adopted({ s1: [] }, "review"))).toEqual(["The plan was edited: it has 1 step."]);
+    expect(last(begun().add("run.rejected", {}, { reason: "no" }))).toEqual(["The plan was rejected."]);
+  });
+});
+
+describe("the panel of a step", () => {
+  test("b presses its breakpoint, but not while somebody types", () => {
+    parse('<div id="panel"><button data-break>Breakpoint</button></div><input id="field">');
+    const pressed = vi.fn();
+    at("[data-break]").addEventListener("click", pressed);
+    breakByKey();
+    at("#field").dispatchEvent(new KeyboardEvent("keydown", { key: "b", bubbles: true }));
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "b", ctrlKey: true, bubbles: true }));
+    expect(pressed).not.toHaveBeenCalled();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "b", bubbles: true }));
+    expect(pressed).toHaveBeenCalledOnce();
+  });
+
+  test("is not taken from under the hands of who writes in it", () => {
+    const ajax = vi.fn(() => Promise.resolve());
+    vi.stubGlobal("htmx", { ajax, trigger: vi.fn() });
+    parse('<div id="panel"><textarea id="text">South</textarea></div>');
+    const panel = new Panel("k7");
+    (at("#text") as HTMLTextAreaElement).value = "North";
+    panel.refresh("s1");
+    expect(ajax).not.toHaveBeenCalled();
+    panel.show("s2");
+    expect(ajax).toHaveBeenCalledOnce();
+    vi.unstubAllGlobals();
+  });
 });

@@ -180,7 +180,7 @@ def test_what_goes_on_already_is_told_and_not_raised_twice(browser: Client, held
     answer = post(browser, held.run, limit_usd="2")
 
     assert answer.status_code == 302
-    assert told(answer) == [f"Run {held.run.code} is not held at a limit any more."]
+    assert told(answer) == [f"Run {held.run.code} is neither held at a limit nor paused any more."]
     assert held.told().limit_usd == 1
     assert browser.post(f"/runs/{held.run.code}/go-on/", headers={"HX-Request": "true"}).status_code == 409
 
@@ -189,7 +189,7 @@ def test_a_run_that_waits_for_review_is_not_let_go_on_by_this(browser: Client, a
     driving = Driving(make_run(by=ada))
     driving.plan(chain("Answer"), hold=True)
 
-    assert "not held at a limit" in told(post(browser, driving.run))[0]
+    assert "neither held at a limit nor paused" in told(post(browser, driving.run))[0]
     assert driving.told().status == Run.Status.HELD
 
 

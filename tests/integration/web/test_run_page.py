@@ -117,7 +117,8 @@ def test_a_held_run_asks_for_approval(browser: Client, ada: User) -> None:
 
     assert "The plan waits for your approval." in page
     assert "Approve and run" in page
-    assert ">Discard</button>" in page
+    assert "Edit, then approve" in page
+    assert "Reject…" in page
     assert "not approved yet" in page
 
 
@@ -220,8 +221,8 @@ def test_a_failed_run_names_step_attempt_and_message_and_says_what_to_do(browser
     assert "no tokens left" in head
     assert "rate limited, HTTP 429" in head
     assert "Paid so far: $0.0042 , for 1 finished step of 2." in words(head)
-    assert "Re-run from step 2" in head
-    assert f"/runs/{driving.run.code}/edit/?step=s2" in head
+    assert "Resume from step 2" in head
+    assert f"/runs/{driving.run.code}/edit/?resume=1&amp;step=s2" in head
 
 
 def test_a_step_tried_anew_by_a_second_driver_did_not_fail_at_attempt_four_of_three(browser: Client, ada: User) -> None:

@@ -1,5 +1,6 @@
 /* The panel of the selected step: HTML from the server, fetched when the selection or the step changes. */
 import { htmx } from "./htmx";
+import { isTyping } from "./selection";
 
 export class Panel {
   /** The step whose text, as it was passed on, is looked at. */
@@ -21,7 +22,9 @@ export class Panel {
     this.fetch(edge.reader, "context");
   }
 
+  /** What somebody is writing in it is not taken from under their hands. */
   refresh(step: string | null): void {
+    if (isWrittenIn()) return;
     this.fetch(step, openTab());
   }
 
@@ -56,6 +59,22 @@ export function stepPath(code: string, step: string, tab: string | null, source:
 
 /** A step's key within its own run. */
 const lastKey = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/** b sets a breakpoint at the step that is shown, or takes it away. */
+export function breakByKey(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "b" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const button = element()?.querySelector<HTMLElement>("[data-break]");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+}
+
+const isWrittenIn = (): boolean =>
+  Array.from(element()?.querySelectorAll("textarea:not([hidden])") ?? []).some(
+    (field) => field instanceof HTMLTextAreaElement && field.value !== field.defaultValue,
+  );
 
 const element = (): HTMLElement | null => document.getElementById("panel");
 
