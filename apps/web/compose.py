@@ -15,6 +15,7 @@ from apps.accounts.models import User
 from apps.core.errors import Denied, Invalid
 from apps.runs.models import Run
 from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
+from apps.runs.templates import draw_run
 from apps.web.access import person, wants_part
 from apps.web.choices import choices_of, offered_by
 from apps.web.health import is_driver_seen
@@ -55,6 +56,7 @@ class TaskForm:
     task: str = ""
     profile: str = ""
     review: bool = False
+    draws: bool = False  # the workflow is drawn by the person, from scratch
     max_steps: str = ""
     rounds: str = ""
     limit_usd: str = ""
@@ -69,6 +71,7 @@ class TaskForm:
             task=posted.get("task", ""),
             profile=posted.get("profile", ""),
             review=bool(posted.get("review")),
+            draws=posted.get("how") == "draw",
             max_steps=posted.get("max_steps", "").strip(),
             rounds=posted.get("rounds", "").strip(),
             limit_usd=posted.get("limit_usd", "").strip(),
@@ -80,7 +83,8 @@ class TaskForm:
     @property
     def key(self) -> str | None:
         limits = (self.max_steps, self.rounds, self.limit_usd, *self.workers)
-        return key_of(self.submit_key, self.task, self.profile, str(self.review), *limits)
+        how = "draw" if self.draws else str(self.review)
+        return key_of(self.submit_key, self.task, self.profile, how, *limits)
 
     def refuse(self, refusal: Invalid) -> None:
         """Note what is wrong; what no field of the form is to blame for is said at the profile, where it is set."""
@@ -153,6 +157,16 @@ def submit(form: TaskForm, *, by: User) -> Run:
     profile = Profile.objects.visible_to(by).enabled().filter(slug=form.profile.replace("\0", "")).first()
     if profile is None:
         raise Invalid("There is no such profile any more. Choose another one.", field="profile")
+    if form.draws:
+        return draw_run(
+            task=form.task,
+            profile=profile,
+            by=by,
+            now=timezone.now(),
+            limit_usd=form.checked_limit_usd(),
+            unknown_price_ok=form.unknown_price,
+            submit_key=form.key,
+        )
     return submit_run(
         task=form.task,
         profile=profile,
@@ -177,7 +191,7 @@ def compose(request: HttpRequest) -> HttpResponse:
         check(form)
         try:
             if not form.errors:
-                return redirect(f"/runs/{submit(form, by=user).code}/")
+                return redirect("run-edit" if form.draws else "run", submit(form, by=user).code)
         except Invalid as refusal:
             form.refuse(refusal)
         return _page(request, user, form, status=422)

@@ -11,10 +11,14 @@ from apps.web import sockets as live
 from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
 from apps.web.edit import urls as edit_urls
+from apps.web.exporting import urls as export_urls
 from apps.web.holding import urls as holding_urls
+from apps.web.importing import urls as import_urls
 from apps.web.ledger import urls as ledger_urls
 from apps.web.plans import urls as plan_urls
 from apps.web.run import urls as run_urls
+from apps.web.sharing import urls as share_urls
+from apps.web.templates_page import urls as template_urls
 from apps.web.workers import urls as worker_urls
 
 
@@ -35,6 +39,10 @@ urlpatterns: list[URLPattern] = [
     *edit_urls,
     *compare_urls,
     *conductor_urls,
+    *import_urls,
+    *template_urls,
+    *export_urls,
+    *share_urls,
     *worker_urls,
     path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
     path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),

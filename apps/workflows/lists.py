@@ -107,7 +107,7 @@ def _instruction(subtask: object, position: int) -> str | Problem:
     if not isinstance(subtask, str):
         message = f"{_name(position, 'subtasks')} is not a text but {_shown(subtask)}."
         return Problem("empty-instruction", message, _key(position))
-    text = _storable(subtask)
+    text = storable(subtask)
     if fault := instruction_fault(text):
         code, why = fault
         return Problem(code, f"{_name(position, 'subtasks')} {why}.", _key(position))
@@ -161,7 +161,7 @@ def _integer(value: object) -> int | None:
 def _shown(value: object) -> str:
     """A value a model wrote, short enough for a message."""
     if isinstance(value, str):
-        return quoted(_storable(value))
+        return quoted(storable(value))
     if isinstance(value, int) and abs(value) >= 10**9:
         return "a number far too large"  # writing it out can fail: Python limits the digits
     if isinstance(value, int | float | None):
@@ -169,7 +169,7 @@ def _shown(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """The text as PostgreSQL can keep it: surrogate pairs joined, lone halves replaced, NUL left out."""
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

@@ -2,7 +2,7 @@
  * One bundle per page, under a fixed name, with no chunks of its own.
  *
  * Django's hashed storage renames every file and knows nothing of the imports between modules, so a page must not
- * need a second file by name. The price is that React is built into three bundles; no page ever loads two of them.
+ * need a second file by name. The price is that React is built into several bundles; no page ever loads two of them.
  */
 import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -14,7 +14,7 @@ const outDir = resolve(here, "../dist");
 
 rmSync(outDir, { recursive: true, force: true });
 
-for (const page of ["studio", "run", "edit", "compare", "worker"]) {
+for (const page of ["studio", "run", "edit", "compare", "worker", "replay"]) {
   await build({
     root: here,
     logLevel: "warn",
@@ -26,6 +26,7 @@ for (const page of ["studio", "run", "edit", "compare", "worker"]) {
       target: "es2022",
       modulePreload: false,
       reportCompressedSize: false,
+      chunkSizeWarningLimit: 1000,
       rolldownOptions: {
         // React Flow marks its modules "use client", which means nothing without a server that renders React.
         onLog: (level, log, write) => log.code === "MODULE_LEVEL_DIRECTIVE" || write(level, log),

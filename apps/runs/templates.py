@@ -1,0 +1,221 @@
+"""What people do with templates: keep a workflow and its task, change it, delete it, start a run; or draw one anew."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+
+from apps.accounts.models import User
+from apps.audit import log as audit
+from apps.audit.log import JSON, Entry
+from apps.core.errors import Conflict, Invalid
+from apps.runs.models import Run
+from apps.runs.services import check_workflow, clean_task, project_of, submit_run
+from apps.workers.calls import clean
+from apps.workers.models import Profile
+from apps.workflows import placeholders
+from apps.workflows.models import SavedWorkflow
+from apps.workflows.portable import with_workers
+from apps.workflows.workflow import Step, Workflow
+
+FIRST_INSTRUCTION = "Answer the task."
+LONGEST_NAME = 100
+LONGEST_DESCRIPTION = 500
+
+
+class NameTaken(Conflict):
+    """Another template of the project has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is a template called “{name}” already. Give this one another name.", field="name")
+
+
+@transaction.atomic
+def keep_template(
+    *,
+    name: str,
+    task: str,
+    workflow: Workflow,
+    by: User,
+    now: datetime,
+    description: str = "",
+    profile: str = "",
+    source: Run | None = None,
+) -> SavedWorkflow:
+    """Keep `workflow` and its task under a name, in the person's project; of a run's, in the run's project.
+
+    :raises Invalid: with the field at fault. :raises NameTaken: :raises WorkflowInvalid: it breaks a rule.
+    """
+    check_workflow(workflow, workers={step.worker for step in workflow.steps if step.worker})
+    template = SavedWorkflow(
+        project=source.project if source else project_of(by),
+        owner=by,
+        name=clean_name(name),
+        description=clean_description(description),
+        task=clean_text(task),
+        body=workflow.model_dump(mode="json"),
+        profile=profile,
+        source=source.code if source else "",
+        created_at=now,
+        updated_at=now,
+    )
+    _save(template)
+    texts = {"name": template.name, "task": template.task}
+    _leave(template, "template.kept", texts, by=by, at=now, source=template.source or None, steps=len(workflow.steps))
+    return template
+
+
+@transaction.atomic
+def change_template(
+    *, template: SavedWorkflow, name: str, task: str, description: str, by: User, now: datetime
+) -> SavedWorkflow:
+    """Give a template another name, task or description; what was before stays in its trail.
+
+    :raises Invalid: with the field at fault. :raises NameTaken:
+    """
+    locked = SavedWorkflow.objects.select_for_update().get(pk=template.pk)
+    was = {"name": locked.name, "task": locked.task, "description": locked.description}
+    new = {"name": clean_name(name), "task": clean_text(task), "description": clean_description(description)}
+    changed = [field for field in was if was[field] != new[field]]
+    if not changed:
+        return locked
+    locked.name, locked.task, locked.description = new["name"], new["task"], new["description"]
+    locked.version, locked.updated_at = locked.version + 1, now
+    _save(locked)
+    texts = {field: new[field] for field in changed} | {f"before:{field}": was[field] for field in changed}
+    given = {field: text for field, text in texts.items() if text}
+    _leave(locked, "template.changed", given, by=by, at=now, version=locked.version, changed=list(changed))
+    return locked
+
+
+@transaction.atomic
+def delete_template(*, template: SavedWorkflow, by: User, now: datetime) -> None:
+    """Take a template away; runs that were started from it stay as they are."""
+    locked = SavedWorkflow.objects.select_for_update().filter(pk=template.pk).first()
+    if locked is None:
+        return
+    _leave(locked, "template.deleted", {"name": locked.name}, by=by, at=now, version=locked.version)
+    locked.delete()
+
+
+def start_template(
+    *,
+    template: SavedWorkflow,
+    values: Mapping[str, str],
+    profile: Profile,
+    by: User,
+    now: datetime,
+    instead: Mapping[str, str] | None = None,
+    held: bool = False,
+    unknown_price_ok: bool = False,
+    submit_key: str | None = None,
+) -> Run:
+    """A run of the template's workflow under `profile`, its task filled in with `values`: as data, in one pass.
+
+    `instead` names other workers for some of its own. With `held` the run waits for review.
+
+    :raises PlaceholderEmpty: :raises WorkflowInvalid: a step names nobody whom the profile offers. :raises TaskTooLong:
+    """
+    workflow = with_workers(template.workflow, dict(instead or {}))
+    told = Entry("run.templated", {"template": template.pk, "version": template.version}, {"name": template.name})
+    return submit_run(
+        task=placeholders.fill(template.task, values),
+        profile=profile,
+        by=by,
+        now=now,
+        workflow=workflow,
+        workers=everybody(profile, by=by) if held else workers_for(workflow, profile, by=by),
+        held=held,
+        also=[told],
+        unknown_price_ok=unknown_price_ok,
+        submit_key=submit_key,
+    )
+
+
+def draw_run(
+    *,
+    task: str,
+    profile: Profile,
+    by: User,
+    now: datetime,
+    workflow: Workflow | None = None,
+    limit_usd: Decimal | None = None,
+    unknown_price_ok: bool = False,
+    submit_key: str | None = None,
+) -> Run:
+    """A run whose workflow a person draws: held for review, with `workflow` or one step that answers the task.
+
+    :raises NoWorkers: nobody is offered. :raises WorkflowInvalid: a step or an edge of `workflow` breaks a rule.
+    """
+    pool = everybody(profile, by=by)
+    first = Step(key="s1", instruction=FIRST_INSTRUCTION, worker=pool[0] if pool else "")
+    return submit_run(
+        task=task,
+        profile=profile,
+        by=by,
+        now=now,
+        workflow=workflow or Workflow(steps=(first,)),
+        workers=pool or None,
+        held=True,
+        limit_usd=limit_usd,
+        unknown_price_ok=unknown_price_ok,
+        submit_key=submit_key,
+    )
+
+
+def everybody(profile: Profile, *, by: User) -> list[str]:
+    """All that a profile offers, also where it would draw some of them: whoever draws a workflow chooses among all."""
+    return [worker.slug for worker in profile.pool(by)]
+
+
+def workers_for(workflow: Workflow, profile: Profile, *, by: User) -> list[str] | None:
+    """Those of the workflow's workers that `profile` offers, in the profile's order; None, as it says, where none is.
+
+    A profile that draws some of its workers must not leave out one that a step names.
+    """
+    used = {step.worker for step in workflow.steps}
+    return [worker.slug for worker in profile.pool(by) if worker.slug in used] or None
+
+
+def clean_name(name: str) -> str:
+    """:raises Invalid: it is empty or too long."""
+    said = " ".join(clean(name).split())
+    if not said or len(said) > LONGEST_NAME:
+        message = f"A name has at most {LONGEST_NAME} characters." if said else "Give the template a name."
+        raise Invalid(message, field="name")
+    return said
+
+
+def clean_description(text: str) -> str:
+    """:raises Invalid: it is too long."""
+    said = " ".join(clean(text).split())
+    if len(said) > LONGEST_DESCRIPTION:
+        raise Invalid(f"A description has at most {LONGEST_DESCRIPTION} characters.", field="description")
+    return said
+
+
+def clean_text(task: str) -> str:
+    """The task of a template, whose placeholders can be found.
+
+    :raises Invalid: it is empty or too long, or a brace in it is neither doubled nor part of a placeholder.
+    """
+    said = clean_task(task)
+    placeholders.parts_of(said)
+    return said
+
+
+def _save(template: SavedWorkflow) -> None:
+    try:
+        with transaction.atomic():
+            template.save()
+    except IntegrityError:
+        raise NameTaken(template.name) from None
+
+
+def _leave(
+    template: SavedWorkflow, verb: str, texts: Mapping[str, str], *, by: User, at: datetime, **data: JSON
+) -> None:
+    entry = Entry(verb, {"template": template.pk, **data}, texts)
+    subject = f"template:{template.pk}"
+    audit.append(template.trail, [entry], by=by.actor, at=at, subject=subject, project=template.project.slug)
