@@ -15,9 +15,10 @@ from apps.core.errors import NotFound
 from apps.runs.models import Run
 from apps.web.access import person, visible_run
 from apps.web.compared import Comparison
+from apps.web.lines import Line, lines_of
 from apps.web.merged import merged
 from apps.web.paired import Row
-from apps.web.runs_list import Line, lines_of, visible_runs
+from apps.web.runs_list import visible_runs
 
 ROWS = 25
 RECENT = 20
@@ -45,9 +46,11 @@ class Asked:
     @classmethod
     def of(cls, given: QueryDict) -> "Asked":
         start = given.get("from", "")
+        # Two that were picked in a list, which has the newer one first.
+        older, newer = [*reversed(given.getlist("pick")[:2]), "", ""][:2]
         return cls(
-            a=code_in(given.get("a", "")),
-            b=code_in(given.get("b", "")),
+            a=code_in(given.get("a", older)),
+            b=code_in(given.get("b", newer)),
             show=show if (show := given.get("show", "")) in SHOWS else "",
             start=int(start) if start.isascii() and start.isdigit() and len(start) < 6 else 0,
             only=given.get("only", "")[:LONGEST],

@@ -19,8 +19,9 @@ from apps.runs.templates import draw_run
 from apps.web.access import person, wants_part
 from apps.web.choices import choices_of, offered_by
 from apps.web.health import is_driver_seen
+from apps.web.lines import lines_of
 from apps.web.posted import key_of, usd_in
-from apps.web.runs_list import lines_of, visible_runs
+from apps.web.runs_list import visible_runs
 from apps.workers.found import Found, keys_not_taken
 from apps.workers.models import Profile
 

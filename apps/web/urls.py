@@ -15,8 +15,11 @@ from apps.web.exporting import urls as export_urls
 from apps.web.holding import urls as holding_urls
 from apps.web.importing import urls as import_urls
 from apps.web.ledger import urls as ledger_urls
+from apps.web.palette import urls as palette_urls
+from apps.web.peek import urls as peek_urls
 from apps.web.plans import urls as plan_urls
 from apps.web.run import urls as run_urls
+from apps.web.saved_views import urls as saved_view_urls
 from apps.web.sharing import urls as share_urls
 from apps.web.templates_page import urls as template_urls
 from apps.web.workers import urls as worker_urls
@@ -32,6 +35,9 @@ def favicon(request: HttpRequest) -> HttpResponseRedirect:
 urlpatterns: list[URLPattern] = [
     path("", compose.compose, name="compose"),
     path("runs/", runs_list.runs, name="runs"),
+    *saved_view_urls,  # before the pages of runs, whose codes have more letters than "views"
+    *peek_urls,
+    *palette_urls,
     *holding_urls,
     *plan_urls,
     *run_urls,

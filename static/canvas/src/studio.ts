@@ -1,6 +1,7 @@
-/* What every page has: theme, submit keys, copy buttons, examples, what a profile offers, lists that stay fresh. */
+/* What every page has: theme, submit keys, copy buttons, examples, profiles, lists that stay fresh, the palette. */
 import { startCopy } from "./studio/copy";
 import { startExamples } from "./studio/examples";
+import { startPalette } from "./studio/palette";
 import { startProfiles } from "./studio/profiles";
 import { startRuns } from "./studio/runs";
 import { startSubmit } from "./studio/submit";
@@ -12,3 +13,4 @@ startCopy();
 startExamples();
 startProfiles();
 startRuns();
+startPalette();

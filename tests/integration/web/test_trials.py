@@ -173,12 +173,12 @@ def test_tests_are_left_out_of_lists_of_runs_unless_they_are_asked_for(browser: 
     assert driving.run.code not in browser.get("/").content.decode()
     everything = browser.get("/runs/").content.decode()
     assert f"/runs/{driving.run.code}/" not in everything
-    assert "/runs/?state=tests" in everything
+    assert "/runs/?q=is:test" in everything
     assert f"/runs/{driving.run.code}/" in browser.get("/runs/?state=tests").content.decode()
 
 
 def test_without_any_there_is_no_tab_for_them(browser: Client, ada: User) -> None:
-    assert "state=tests" not in browser.get("/runs/").content.decode()
+    assert "is:test" not in browser.get("/runs/").content.decode()
 
 
 def test_its_own_page_is_that_of_a_run(browser: Client, driving: Driving) -> None:

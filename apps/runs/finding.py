@@ -1,0 +1,176 @@
+"""Finds the runs that a filter asks for: each of its terms becomes one condition of a query."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import reduce
+from typing import Any, TypeAlias
+
+from django.db.models import (
+    BooleanField,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    Subquery,
+    Value,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, Concat
+from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+
+from apps.accounts.models import User
+from apps.runs.filters import Comparison, Condition, Filter, Match, Measure, Moment, Words, instant
+from apps.runs.models import TRIAL, Run, RunQuerySet, RunWords, Step
+from apps.workers.models import Profile, Worker
+
+STATES: dict[str, tuple[str, ...]] = {
+    "live": (Run.Status.QUEUED, *Run.LIVE),
+    "queued": (Run.Status.QUEUED,),
+    "planning": (Run.Status.PLANNING,),
+    "held": (Run.Status.HELD,),
+    "running": (Run.Status.RUNNING,),
+    "succeeded": (Run.Status.SUCCEEDED,),
+    "failed": (Run.Status.FAILED,),
+    "stopped": (Run.Status.CANCELLED,),
+}
+COMPARISONS: dict[Comparison, Any] = {
+    "=": Exact,
+    ">": GreaterThan,
+    ">=": GreaterThanOrEqual,
+    "<": LessThan,
+    "<=": LessThanOrEqual,
+}
+LONGEST_S = Decimal(10**9)  # thirty years: more than a run takes, and less than a duration may be
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Who asks, and when: what `is:mine` and `after:today` mean."""
+
+    by: User
+    now: datetime
+
+
+class _Matches(Func):
+    """Whether words are what a query wants."""
+
+    template = "%(expressions)s"
+    arg_joiner = " @@ "
+    output_field: Any = BooleanField()
+
+
+def find(runs: RunQuerySet, asked: Filter, *, by: User, now: datetime) -> RunQuerySet:
+    """Those of `runs` for which every term holds, in no order of its own."""
+    asking = Asking(by=by, now=now)
+
+    def narrowed(rows: RunQuerySet, condition: Condition, negated: bool) -> RunQuerySet:
+        wanted = _condition(condition, asking)
+        return rows.exclude(wanted) if negated else rows.filter(wanted)
+
+    return reduce(lambda rows, term: narrowed(rows, term.condition, term.negated), asked.terms, runs)
+
+
+def _condition(condition: Condition, asking: Asking) -> Q:
+    match condition:
+        case Words():
+            return _has(condition)
+        case Match(field, value):
+            return OF_FIELD[field](value, asking)
+        case Measure(field, comparison, value):
+            return Q(COMPARISONS[comparison](*_measured(field, value, asking)))
+        case Moment(field):
+            at = instant(condition, now=asking.now)
+            return Q(created_at__gte=at) if field == "after" else Q(created_at__lt=at)
+
+
+def _has(words: Words) -> Q:
+    wanted = Func(Value(words.text), Value(not words.exact), function="runs_wanted")
+    return Q(pk__in=RunWords.objects.filter(_Matches(F("words"), wanted)).values("run"))
+
+
+# --- fields that have a value ---------------------------------------------------------------------------------------
+
+
+def _status(value: str, asking: Asking) -> Q:
+    return Q(status__in=STATES[value])
+
+
+def _is(value: str, asking: Asking) -> Q:
+    kinds = {
+        "mine": Q(owner=asking.by),
+        "fork": Q(parent__isnull=False),
+        "unpriced": Q(cost_unknown=True),
+        "test": Q(profile=TRIAL),
+    }
+    return kinds[value]
+
+
+def _worker(value: str, asking: Asking) -> Q:
+    """By a part of the slug, or of the name that is in use now."""
+    named = Worker.objects.filter(name__icontains=value).values("slug")
+    steps = Step.objects.filter(Q(worker__icontains=value) | Q(worker__in=named)).order_by()
+    return Q(pk__in=steps.values("run"))
+
+
+def _profile(value: str, asking: Asking) -> Q:
+    return Q(profile__icontains=value)
+
+
+def _planner(value: str, asking: Asking) -> Q:
+    """By a part of its name as it is written here or shown in pages."""
+    said = value.lower()
+    names = {planner.value: planner.label.partition(":")[0] for planner in Profile.Planner} | {"saved": "edited saved"}
+    found = [name for name, label in names.items() if said in name.lower() or said in label.lower()]
+    return Q(planned_by__in=found) | Q(planned_by="", setup__planner__in=found)
+
+
+def _who(value: str, asking: Asking) -> Q:
+    people = User.objects.annotate(whole=Concat("first_name", Value(" "), "last_name"))
+    return Q(owner__in=people.filter(Q(username__icontains=value) | Q(whole__icontains=value)).values("pk"))
+
+
+def _code(value: str, asking: Asking) -> Q:
+    return Q(code__startswith=value.lower())
+
+
+OF_FIELD: dict[str, Callable[[str, Asking], Q]] = {
+    "status": _status,
+    "is": _is,
+    "worker": _worker,
+    "profile": _profile,
+    "planner": _planner,
+    "who": _who,
+    "code": _code,
+}
+
+
+# --- fields that are measured ---------------------------------------------------------------------------------------
+
+Sides: TypeAlias = tuple[Combinable, Any]
+
+
+def _measured(field: str, value: Decimal, asking: Asking) -> Sides:
+    """What of a run is compared, and what with."""
+    match field:
+        case "cost":
+            return F("cost_usd"), value
+        case "tokens":
+            return F("input_tokens") + F("output_tokens"), _whole(value)
+        case "steps":
+            steps = Step.objects.filter(run=OuterRef("pk")).order_by().values("run")
+            return Coalesce(Subquery(steps.annotate(number=Count("pk")).values("number")), 0), _whole(value)
+        case "took":
+            took = Coalesce(F("finished_at"), Value(asking.now)) - F("created_at")
+            within = timedelta(seconds=float(min(value, LONGEST_S)))
+            return ExpressionWrapper(took, output_field=DurationField()), within
+    raise AssertionError(f"{field} is not measured")
+
+
+def _whole(value: Decimal) -> Value:
+    """Compared as a number that may have a fraction: 2.5 steps are more than two, and not two."""
+    return Value(value)
