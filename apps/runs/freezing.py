@@ -143,7 +143,7 @@ def frozen(workers: Sequence[Worker], *, by: User) -> list[dict[str, Any]]:
 
 def check_prices(setup: Mapping[str, Any]) -> None:
     """Whoever may be asked in a run has a price, or is free. :raises PriceUnknown: somebody has none."""
-    unknown = [each["name"] for each in _asked(setup) if _is_unknown(each)]
+    unknown = [each["name"] for each in _asked(setup) if is_price_unknown(each)]
     if unknown:
         raise PriceUnknown(list(dict.fromkeys(unknown)))
 
@@ -157,7 +157,8 @@ def _asked(setup: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from worker.get("fallbacks", ())
 
 
-def _is_unknown(frozen: Mapping[str, Any]) -> bool:
+def is_price_unknown(frozen: Mapping[str, Any]) -> bool:
+    """Whether nobody knows what a frozen model's tokens cost."""
     price = price_of(frozen)
     return not price.free and (price.input_usd is None or price.output_usd is None)
 

@@ -39,25 +39,51 @@ def digest_of(frozen_worker: Mapping[str, Any], messages: Sequence[Mapping[str, 
 
 
 def recorded(run: Run, *, keys: Collection[str]) -> Recorded:
-    """The results that steps of `run` may take: of the runs in its lineage, the latest of each step and request."""
+    """The results that steps of `run` may take: of each step and request what its parent took, else the latest.
+
+    What somebody answered in another worker's stead stands under the request that this one was made first.
+    """
     root = run.lineage_root_id
     lineage = Run.objects.filter(Q(pk=root) | Q(root=root), project=run.project_id).exclude(pk=run.pk)
-    found = (
-        Attempt.objects.filter(run__in=lineage, status=Attempt.Status.SUCCEEDED, step__key__in=keys)
+    answered = (
+        Attempt.objects.filter(status=Attempt.Status.SUCCEEDED, step__key__in=keys)
         .select_related("run", "step")
-        .only("digest", "worker", "text", "output_tokens", "cost_usd", "run__code", "step__key")
-        .order_by("step__key", "digest", "-pk")
-        .distinct("step__key", "digest")
+        .only("digest", "worker", "text", "output_tokens", "cost_usd", "run__code", "step__key", "step__worker")
     )
-    return {(attempt.step.key, attempt.digest): attempt for attempt in found}
+    each_latest = ("step__key", "digest", "step__worker")
+    found = sorted(
+        answered.filter(run__in=lineage).order_by(*each_latest, "-pk").distinct(*each_latest), key=lambda one: one.pk
+    )
+    if run.parent_id is not None:
+        # A run elsewhere in the lineage may have asked the same anew: this one goes on from what its parent has.
+        taken = Attempt.objects.filter(run=run.parent_id, status=Attempt.Status.REUSED).values("source")
+        found += answered.filter(Q(run=run.parent_id) | Q(pk__in=taken))
+    known = {(attempt.step.key, attempt.digest): attempt for attempt in found}
+    return _stood_in(found) | known
+
+
+def _stood_in(found: Sequence[Attempt]) -> Recorded:
+    """Answers of those who stood in for a step's own worker, by the digest of what that one was to be sent."""
+    instead = [attempt for attempt in found if attempt.worker != attempt.step.worker]
+    setups = dict(Run.objects.filter(pk__in={attempt.run_id for attempt in instead}).values_list("pk", "setup"))
+    sent = dict(Attempt.objects.filter(pk__in=[attempt.pk for attempt in instead]).values_list("pk", "sent"))
+    known: Recorded = {}
+    for attempt in instead:
+        own = next(worker for worker in setups[attempt.run_id]["pool"] if worker["slug"] == attempt.step.worker)
+        known[attempt.step.key, digest_of(own, sent[attempt.pk])] = attempt
+    return known
 
 
 def same_request(
     known: Recorded, key: str, frozen_worker: Mapping[str, Any], messages: Sequence[Mapping[str, str]]
 ) -> Attempt | None:
-    """What is recorded of the very same request of a step: by its worker, else by one that stands in for it."""
-    chain = [frozen_worker, *frozen_worker.get("fallbacks", ())]
-    return next(filter(None, (known.get((key, digest_of(each, messages))) for each in chain)), None)
+    """What is recorded of the very same request to a step's worker: by that one, or by one that still stands in for it.
+
+    What somebody else was asked in the first place is another request, whoever answers it.
+    """
+    chain = [digest_of(each, messages) for each in (frozen_worker, *frozen_worker.get("fallbacks", ()))]
+    source = known.get((key, chain[0]))
+    return source if source is not None and source.digest in chain else None
 
 
 @dataclass(frozen=True)
@@ -68,6 +94,8 @@ class Forecast:
     verdict: Literal["run", "reuse"]
     reason: str
     once_usd: Decimal | None = None  # what the recorded call cost
+    source: Attempt | None = None  # whose result is reused
+    may_reuse: bool = False  # it runs only because what it reads does: should that say the same again, it is reused
 
 
 def forecast(
@@ -78,8 +106,8 @@ def forecast(
     A step that reads one that runs is said to run; should that one answer the same text again, it is reused after all.
     """
     results: dict[str, str] = {}
+    before = _latest_texts(known)
     told: list[Forecast] = []
-    keys_before = {key for key, _ in known}
     for step in workflow.steps:
         rerun = [source for source in step.access if source not in results]
         worker = pool.get(step.worker)
@@ -89,15 +117,41 @@ def forecast(
             told.append(Forecast(step.key, "run", f"{step.worker} is not in the pool"))
         elif rerun:
             numbers = ", ".join(str(workflow.position(source) + 1) for source in rerun)
-            told.append(Forecast(step.key, "run", f"its context changes because step {numbers} runs"))
+            same = before | results
+            may_reuse = all(source in same for source in step.access) and bool(
+                _taken(workflow, step, task=task, worker=worker, results=same, known=known)
+            )
+            reason = f"its context changes because step {numbers} runs"
+            told.append(Forecast(step.key, "run", reason, may_reuse=may_reuse))
+        elif attempt := _taken(workflow, step, task=task, worker=worker, results=results, known=known):
+            results[step.key] = attempt.text
+            told.append(
+                Forecast(step.key, "reuse", f"unchanged since run {attempt.run.code}", attempt.cost_usd, attempt)
+            )
+        elif step.key in before:
+            told.append(Forecast(step.key, "run", "its instruction, worker or access list changed"))
         else:
-            rendered = render(workflow, step, task=task, results=results)
-            attempt = same_request(known, step.key, worker, rendered.messages)
-            if attempt is not None:
-                results[step.key] = attempt.text
-                told.append(Forecast(step.key, "reuse", f"unchanged since run {attempt.run.code}", attempt.cost_usd))
-            elif step.key in keys_before:
-                told.append(Forecast(step.key, "run", "its instruction, worker or access list changed"))
-            else:
-                told.append(Forecast(step.key, "run", "it has no result yet"))
+            told.append(Forecast(step.key, "run", "it has no result yet"))
     return told
+
+
+def _taken(
+    workflow: Workflow,
+    step: Step,
+    *,
+    task: str,
+    worker: Mapping[str, Any],
+    results: Mapping[str, str],
+    known: Recorded,
+) -> Attempt | None:
+    """What is recorded of `step` if what it reads has said `results`."""
+    return same_request(known, step.key, worker, render(workflow, step, task=task, results=results).messages)
+
+
+def _latest_texts(known: Recorded) -> dict[str, str]:
+    """What each step answered last."""
+    latest: dict[str, Attempt] = {}
+    for (key, _), attempt in known.items():
+        if key not in latest or attempt.pk > latest[key].pk:
+            latest[key] = attempt
+    return {key: attempt.text for key, attempt in latest.items()}

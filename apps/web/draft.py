@@ -3,6 +3,7 @@
 Whoever sends a form may send anything. What cannot be a workflow is said, and kept as far as it can be shown again.
 """
 
+import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -37,12 +38,26 @@ class Draft:
     notes: tuple[str, ...] = ()  # what the last operation changed besides
     refused: Problem | None = None  # why the last operation was not done
     rewritten: str | None = None  # the step whose instruction an operation has replaced
+    is_restored: bool = False  # it is not what stands in the page: nothing that was typed there may stay
+
+    @property
+    def body(self) -> str:
+        """What is kept of it while nobody has started it."""
+        kept = {"workflow": self.workflow.model_dump(mode="json"), "fresh": self.fresh, "reason": self.reason}
+        return json.dumps(kept, sort_keys=True)
 
 
 def draft_of(run: Run) -> Draft:
     """The run's own workflow, not changed yet. The run must have one."""
     assert run.workflow is not None
     return Draft(run.workflow, fresh=tuple(run.fresh) if not run.is_ended else ())
+
+
+def draft_in(body: str) -> Draft:
+    """What was kept of a draft."""
+    kept = json.loads(body)
+    workflow = Workflow.model_validate(kept["workflow"])
+    return Draft(workflow, fresh=tuple(kept["fresh"]), reason=kept["reason"], is_restored=True)
 
 
 def read_form(form: QueryDict, run: Run) -> Draft:
@@ -63,7 +78,9 @@ def read_form(form: QueryDict, run: Run) -> Draft:
         on_failure=_on_failure(form, before),
     )
     fresh = tuple(key for name, key in keys.items() if form.get(f"step-{name}-fresh"))
-    return Draft(workflow, fresh=fresh, reason=reason_in(form), refused=_renamed(odd) or _too_many(order))
+    refused = _renamed(odd) or _too_many(order)
+    is_restored = form.get("restored") == "1"
+    return Draft(workflow, fresh=fresh, reason=reason_in(form), refused=refused, is_restored=is_restored)
 
 
 def edited(draft: Draft, asked: str, *, used: Collection[str]) -> Draft:

@@ -1,23 +1,32 @@
-"""Judges a draft for the edit page: each step with its fate and its faults, and what running it would do."""
+"""Judges a draft for the edit page: each step with its fate and its faults, and what running it would do and cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from django.utils import timezone
+
 from apps.accounts.models import User
 from apps.runs import services
+from apps.runs.estimates import Preview, changes_since, preview_of_fork, preview_of_review
 from apps.runs.models import Run
 from apps.runs.reuse import Forecast
 from apps.web.draft import Draft
 from apps.web.figures import plural, short_title, usd
 from apps.web.looks import Look, look_of
+from apps.web.previewed import Row, money_of, rows_of, told_of
 from apps.web.sinks import SinkForm, form_of_sink
+from apps.web.working import Doing, doing
 from apps.workflows import graph
-from apps.workflows.edits import AddStep, Duplicate, MoveStep, RemoveStep
+from apps.workflows.edits import AddStep, Duplicate, MoveStep, RemoveStep, SetWorker
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Step
+
+LATELY = timedelta(hours=1)
+MOST_OFFERED = 6  # workers in the place of one that failed; the list has them all
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Choice:
 
     look: Look
     price: str
+    health: str  # of its last call, if that failed
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class StepForm:
     title: str
     reads: list[Read]
     problems: list[Problem]
-    fate: Forecast | None
+    told: Row | None  # what becomes of it, and what it costs
     is_fresh: bool
     is_first: bool
     is_last: bool
@@ -79,17 +89,28 @@ class StepForm:
 
 
 class Judged:
-    """A draft of a fork of `run`, judged for `by`."""
+    """A draft of a fork of `run`, or of what a run that is held for review is to be, judged for `by`.
 
-    def __init__(self, run: Run, draft: Draft, *, by: User, problems: tuple[Problem, ...] = ()) -> None:
+    `seen` is the seal of the preview that the form was sent with.
+    """
+
+    def __init__(
+        self, run: Run, draft: Draft, *, by: User, problems: tuple[Problem, ...] = (), seen: str | None = None
+    ) -> None:
         self.run = run
         self.draft = draft
         self.by = by
         self.told = problems  # what the services said when it was to be run
+        self.seen = seen
+
+    @property
+    def is_review(self) -> bool:
+        """Whether the run itself waits for this workflow, rather than a fork of it."""
+        return self.run.status == Run.Status.HELD and self.run.hold in ("", Run.Hold.REVIEW)
 
     @cached_property
     def pool(self) -> list[dict[str, Any]]:
-        return services.pool_for(self.run, by=self.by)
+        return list(self.run.pool.values()) if self.is_review else services.pool_for(self.run, by=self.by)
 
     @cached_property
     def workers(self) -> dict[str, Mapping[str, Any]]:
@@ -97,7 +118,11 @@ class Judged:
 
     @cached_property
     def choices(self) -> list[Choice]:
-        return [Choice(look_of(slug, worker), _price(worker["price"])) for slug, worker in self.workers.items()]
+        lately = doing(list(self.workers), since=timezone.now() - LATELY)
+        return [
+            Choice(look_of(slug, worker), _price(worker["price"]), _health(lately.get(slug)))
+            for slug, worker in self.workers.items()
+        ]
 
     @cached_property
     def looks(self) -> dict[str, dict[str, Any]]:
@@ -129,14 +154,31 @@ class Judged:
         return form_of_sink(self.draft.workflow, self.problems)
 
     @cached_property
-    def forecast(self) -> list[Forecast]:
-        """What would run and what would be reused; nothing is foretold of a workflow that cannot be run."""
+    def preview(self) -> Preview | None:
+        """What starting it would do and cost; nothing is foretold of a workflow that cannot be run."""
         if self.errors:
+            return None
+        workflow = self.draft.workflow
+        if self.is_review:
+            return preview_of_review(run=self.run, workflow=workflow)
+        return preview_of_fork(parent=self.run, workflow=workflow, by=self.by, fresh=self.draft.fresh)
+
+    @property
+    def forecast(self) -> Sequence[Forecast]:
+        return self.preview.fates if self.preview else ()
+
+    @cached_property
+    def changes(self) -> list[str]:
+        """What is told otherwise by now than in the preview that the form was sent with."""
+        if self.preview is None or self.seen is None:
             return []
-        draft = self.draft
-        return services.preview_fork(parent=self.run, workflow=draft.workflow, by=self.by, fresh=draft.fresh)
+        return told_of(changes_since(self.seen, self.preview), self.preview)
 
     # --- the bar ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_changed(self) -> bool:
+        return self.run.workflow != self.draft.workflow
 
     @property
     def runs(self) -> int:
@@ -149,11 +191,23 @@ class Judged:
     @property
     def button(self) -> str:
         """`Run 2 steps, reuse 3`"""
+        if self.is_review:
+            return "Approve and run with these changes" if self.is_changed else "Approve and run"
         if self.errors:
             return "Run"
         if not self.runs:
             return f"Reuse all {plural(self.reuses, 'step')}"
         return f"Run {plural(self.runs, 'step')}" + (f", reuse {self.reuses}" if self.reuses else "")
+
+    @property
+    def money(self) -> str:
+        """`likely ≈ $0.01, at most $0.04`"""
+        return money_of(self.preview) if self.preview else ""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The preview, step by step."""
+        return rows_of(self.preview) if self.preview else []
 
     @property
     def saved(self) -> str:
@@ -165,10 +219,10 @@ class Judged:
 
     @cached_property
     def steps(self) -> list[StepForm]:
-        fates = {fate.step: fate for fate in self.forecast}
-        return [self._section(step, at, fates.get(step.key)) for at, step in enumerate(self.draft.workflow.steps)]
+        rows = {row.key: row for row in self.rows}
+        return [self._section(step, at, rows.get(step.key)) for at, step in enumerate(self.draft.workflow.steps)]
 
-    def _section(self, step: Step, at: int, fate: Forecast | None) -> StepForm:
+    def _section(self, step: Step, at: int, told: Row | None) -> StepForm:
         steps, refused = self.draft.workflow.steps, self.draft.refused
         problems = [problem for problem in self.problems if problem.step == step.key]
         if refused is not None and refused.step == step.key:
@@ -179,13 +233,13 @@ class Judged:
             title=short_title(step.instruction),
             reads=self._reads(step, at),
             problems=problems,
-            fate=fate,
+            told=told,
             is_fresh=step.key in self.draft.fresh,
             is_first=at == 0,
             is_last=at == len(steps) - 1,
             is_only=len(steps) == 1,
             knows_worker=step.worker in self.workers,
-            is_kept=self.draft.rewritten != step.key,
+            is_kept=not self.draft.is_restored and self.draft.rewritten != step.key,
         )
 
     def _reads(self, step: Step, at: int) -> list[Read]:
@@ -210,6 +264,12 @@ class Judged:
         ]
         return earlier + odd
 
+    def instead_at(self, key: str) -> list[tuple[Choice, str]]:
+        """The other workers that a step can be given to, each with the operation that does it."""
+        now = self.draft.workflow.step(key).worker
+        others = [choice for choice in self.choices if choice.look.slug != now][:MOST_OFFERED]
+        return [(choice, SetWorker(key=key, worker=choice.look.slug).model_dump_json()) for choice in others]
+
     # --- the canvas ------------------------------------------------------------------------------------------------
 
     @property
@@ -221,7 +281,8 @@ class Judged:
             "problems": [asdict(problem) for problem in problems],
             "pool": list(self.workers),
             "recorded": {fate.step: fate.reason for fate in self.forecast if fate.verdict == "reuse"},
-            "forecast": [{"step": fate.step, "verdict": fate.verdict, "reason": fate.reason} for fate in self.forecast],
+            "forecast": [{"step": row.key, "verdict": row.fate.verdict, "reason": row.why} for row in self.rows],
+            "costs": {row.key: row.likely for row in self.rows if row.runs},
         }
 
 
@@ -232,3 +293,9 @@ def _price(price: Mapping[str, Any]) -> str:
     if price["input_usd"] is None or price["output_usd"] is None:
         return "price unknown"
     return f"{usd(Decimal(price['input_usd']))} in, {usd(Decimal(price['output_usd']))} out a million tokens"
+
+
+def _health(lately: Doing | None) -> str:
+    """That a worker's last call failed, and how: of one that answers nothing needs to be said."""
+    last = lately.last if lately else None
+    return "" if last is None or last.is_ok else f"last call {last.told}"

@@ -1,24 +1,25 @@
 """What is said when a run has failed: where, what the provider said, what was paid, and what to do next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from apps.runs.models import Attempt
+from apps.runs.lineage import lineage_of
+from apps.runs.models import Attempt, Run
 from apps.web.figures import plural
 from apps.web.outline import Line
 from apps.web.standing import Standing
 
-AGAIN = "Re-run from there: what is finished is not paid again."
-OTHER_WORKER = "Give the step to another worker, or re-run from there later."
+AGAIN = "Resume from there: what is finished is not paid again."
+OTHER_WORKER = "Give the step to another worker, or resume from there later."
 NEXT = {
-    "auth": "Its key is missing or was refused: an admin sets it right in the admin pages. Then re-run from there.",
-    "rate_limited": "The provider asks for patience. Re-run from there in a while, or give the step to another worker.",
+    "auth": "Its key is missing or was refused: an admin sets it right in the admin pages. Then resume from there.",
+    "rate_limited": "The provider asks for patience. Resume from there in a while, or give the step to another worker.",
     "not_found": "The provider does not know this model: give the step to another worker.",
     "bad_request": "The provider refuses this request: change the instruction, or give the step to another worker.",
     "empty": "Say in the instruction what is wanted, or give the step to another worker.",
     "unavailable": "Give the step to another worker, or mend this one in the admin pages.",
     "refused": OTHER_WORKER,
     "timeout": OTHER_WORKER,
-    "nested": "Open the run within this step to see where it failed; re-run from there, or edit the step.",
+    "nested": "Open the run within this step to see where it failed; resume from there, or edit the step.",
 }
 
 
@@ -33,13 +34,18 @@ class Trouble:
     line: Line | None
     attempt: Attempt | None
     can_plan: bool
+    fixed_in: str = ""  # the run that grew from this failure and succeeded
 
 
 def trouble_of(standing: Standing) -> Trouble | None:
-    """What went wrong with a failed run; None for any other."""
-    run = standing.run
-    if run.status != run.Status.FAILED:
+    """What went wrong with a failed run, and where that was mended; None for any other."""
+    if standing.run.status != Run.Status.FAILED:
         return None
+    return replace(_trouble_of(standing), fixed_in=lineage_of(standing.run).fixed_in)
+
+
+def _trouble_of(standing: Standing) -> Trouble:
+    run = standing.run
     line = next((line for line in standing.lines if line.row.key == run.error_step), None)
     if line is None:
         return _of_the_plan(standing) if standing.workflow is None else _of_the_whole(standing)

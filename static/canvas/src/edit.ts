@@ -7,8 +7,12 @@ import { mountCanvas } from "./canvas/mount";
 import { countsOf } from "./canvas/watching";
 import { graphOf, heirOf, indexOf, lossOf, ofTheWhole, readDocument, whyNot, type Document } from "./edit/document";
 import { addAfter, drawn, moveBy } from "./edit/edits";
-import { EditBar, type Tools } from "./edit/EditBar";
+import { EditBar, type ToolActions, type Tools } from "./edit/EditBar";
 import { EditForm } from "./edit/form";
+import { History } from "./edit/history";
+import { onEditKeys } from "./edit/keys";
+import { Matrix } from "./edit/matrix";
+import { showViews, viewIn, type View } from "./edit/views";
 import { afterSettle } from "./page/htmx";
 import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
 import { Store } from "./store";
@@ -16,10 +20,11 @@ import { readWorkers } from "./workers";
 
 const NOTICE_MS = 6_000;
 
-function edit(host: HTMLElement): void {
+function edit(host: HTMLElement, triangle: HTMLElement): void {
   const workers = readWorkers();
   const form = new EditForm();
-  const first = selectionIn(location.href);
+  const asked = selectionIn(location.href);
+  const first: Selection = asked.step === null ? { step: host.dataset.selected || null, edge: null } : asked;
   const selected = new Store<string | null>(first.step);
   const model = new Store<GraphModel>({ ...EMPTY, selection: first });
   const folds = new Folds(`edit folds ${host.dataset.code ?? ""}`);
@@ -27,11 +32,18 @@ function edit(host: HTMLElement): void {
     selection: model.get().selection,
     canMoveEarlier: false,
     canMoveLater: false,
+    canUndo: false,
+    canRedo: false,
     question: null,
     notice: null,
     problems: [],
   });
+  const view = new Store<View>(viewIn(location.href));
+  const past = new History(form.state());
   let doc: Document = readDocument();
+  /** What was undone or redone is on its way back: it is no change of the person's. */
+  let isGoingBack = false;
+  let isPreviewOpen = false;
   /** A step is being added: the one that comes back new is selected, and written in. */
   let isAdding = false;
   let fading: ReturnType<typeof setTimeout> | undefined;
@@ -61,6 +73,13 @@ function edit(host: HTMLElement): void {
     model.change(graph);
     tools.change({ problems: ofTheWhole(doc).map((problem) => problem.message) });
     for (const place of document.querySelectorAll("[data-counts]")) place.textContent = countsOf(graph);
+    if (view.get() === "matrix") matrix.show(doc);
+    if (isGoingBack) past.settle(form.state());
+    else past.note(form.state());
+    isGoingBack = false;
+    tools.change({ canUndo: past.canUndo, canRedo: past.canRedo });
+    const preview = previewed();
+    if (preview !== null) preview.open = isPreviewOpen;
 
     const fresh = isAdding ? keys().find((key) => !before.has(key)) : undefined;
     if (fresh !== undefined) isAdding = false;
@@ -105,25 +124,55 @@ function edit(host: HTMLElement): void {
     if (step !== null) then(step);
   };
 
-  const bar = createElement(EditBar, {
-    store: tools,
-    actions: {
-      add: () => {
-        isAdding = true;
-        form.post(addAfter(doc, selected.get()));
-      },
-      duplicate: withStep((key) => {
-        isAdding = true;
-        form.post({ op: "duplicate", key });
-      }),
-      remove,
-      move: (by) =>
-        withStep((key) => {
-          const move = moveBy(doc, key, by);
-          if (move !== null) form.post(move);
-        })(),
-      answer,
+  const goTo = (state: string | null): void => {
+    if (state === null) return;
+    isGoingBack = true;
+    form.restore(state);
+  };
+
+  const acts: ToolActions = {
+    add: () => {
+      isAdding = true;
+      form.post(addAfter(doc, selected.get()));
     },
+    duplicate: withStep((key) => {
+      isAdding = true;
+      form.post({ op: "duplicate", key });
+    }),
+    remove,
+    move: (by) =>
+      withStep((key) => {
+        const move = moveBy(doc, key, by);
+        if (move !== null) form.post(move);
+      })(),
+    // What was typed a moment ago, and not checked yet, is what is undone first.
+    undo: () => {
+      past.note(form.state());
+      goTo(past.undo());
+    },
+    redo: () => goTo(past.redo()),
+    answer,
+  };
+  const bar = createElement(EditBar, { store: tools, actions: acts });
+
+  const matrix = new Matrix(
+    triangle,
+    ({ reader, source }, allowed) => {
+      if (!form.tick(reader, source, allowed)) form.post({ op: allowed ? "allow" : "deny", reader, source });
+    },
+    (step) => {
+      if (step !== selected.get()) selectStep(step);
+    },
+  );
+  onEditKeys({
+    ...acts,
+    write: (field) => withStep((step) => form.focus(step, field))(),
+    turn: () => view.set(view.get() === "graph" ? "matrix" : "graph"),
+  });
+  view.watch(() => {
+    if (view.get() !== "matrix") return;
+    matrix.show(doc);
+    matrix.focus();
   });
 
   selected.watch(() => {
@@ -138,8 +187,14 @@ function edit(host: HTMLElement): void {
   form.onResize(() => form.show(selected.get()));
   selectByClick(selectStep);
   selectByKeys(keys, selected);
+  document.addEventListener("toggle", (event) => {
+    // One that is taken out of the page with the form tells of it, too.
+    if (event.target === previewed()) isPreviewOpen = previewed()?.open === true;
+  }, true);
   afterSettle(read);
   read();
+  showViews(view, { graph: host, matrix: triangle });
+  if (view.get() === "matrix") matrix.show(doc);
 
   mountCanvas(host, {
     store: model,
@@ -163,5 +218,8 @@ function edit(host: HTMLElement): void {
   });
 }
 
+const previewed = (): HTMLDetailsElement | null => document.querySelector<HTMLDetailsElement>("details#preview");
+
 const host = document.getElementById("canvas");
-if (host !== null) edit(host);
+const triangle = document.getElementById("matrix");
+if (host !== null && triangle !== null) edit(host, triangle);

@@ -15,7 +15,7 @@ from apps.runs import services
 from apps.runs.models import Run
 from apps.workers.models import Worker
 from tests.factories import NOON, Driving, chain, make_run
-from tests.integration.web.forms import draft_in, form_of, post, steps_in
+from tests.integration.web.forms import draft_in, form_of, post, press, steps_in
 
 SCRIPT = '</textarea></script><script>alert(1)</script>" onfocus="alert(2)'
 
@@ -172,9 +172,7 @@ def test_running_makes_a_fork_that_keeps_keys_reason_and_wishes(browser: Client,
     assert run.workflow is not None
     fields = form_of(run.workflow, action="run", reason="shorter", submit_key="k")
 
-    answer = browser.post(
-        f"/runs/{run.code}/edit/", fields | {"step-s3-instruction": "Answer in one word", "step-s1-fresh": "1"}
-    )
+    answer = press(browser, run, fields | {"step-s3-instruction": "Answer in one word", "step-s1-fresh": "1"})
 
     child = Run.objects.get(parent=run)
     assert answer["Location"] == f"/runs/{child.code}/"
@@ -189,7 +187,7 @@ def test_running_makes_a_fork_that_keeps_keys_reason_and_wishes(browser: Client,
 def test_pressed_twice_it_is_one_run(browser: Client, run: Run) -> None:
     assert run.workflow is not None
     for _ in range(2):
-        browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow, action="run", submit_key="k"))
+        press(browser, run, form_of(run.workflow, action="run", submit_key="k"))
 
     assert Run.objects.filter(parent=run).count() == 1
 
@@ -198,16 +196,16 @@ def test_gone_back_to_and_changed_it_is_another_run(browser: Client, run: Run) -
     assert run.workflow is not None
     fields = form_of(run.workflow, action="run", submit_key="k")
 
-    browser.post(f"/runs/{run.code}/edit/", fields)
-    browser.post(f"/runs/{run.code}/edit/", fields | {"step-s3-instruction": "Answer in one word"})
-    browser.post(f"/runs/{run.code}/edit/", fields | {"step-s1-fresh": "1"})
+    press(browser, run, fields)
+    press(browser, run, fields | {"step-s3-instruction": "Answer in one word"})
+    press(browser, run, fields | {"step-s1-fresh": "1"})
 
     assert Run.objects.filter(parent=run).count() == 3
 
 
 def test_what_was_reused_in_the_preview_is_reused_in_the_fork(browser: Client, run: Run) -> None:
     assert run.workflow is not None
-    browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow, action="run"))
+    press(browser, run, form_of(run.workflow, action="run"))
 
     driving = Driving(Run.objects.get(parent=run))
     for key in ("s1", "s2", "s3"):
@@ -240,7 +238,7 @@ def test_with_htmx_the_form_alone_comes_back_and_a_check_touches_no_field(browse
 
     _, form = post(browser, run, form_of(run.workflow, edit='{"op": "duplicate", "key": "s1"}'), **htmx)
     _, verdict = post(browser, run, form_of(run.workflow, action="check"), **htmx)
-    started = browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow, action="run"), **htmx)
+    started = press(browser, run, form_of(run.workflow, action="run"), **htmx)
 
     assert "<textarea" in form
     assert "<html" not in form
@@ -330,7 +328,7 @@ def test_a_run_that_goes_on_is_forked_and_never_changed(browser: Client, ada: Us
     assert run.workflow is not None
 
     page = browser.get(f"/runs/{run.code}/edit/").content.decode()
-    browser.post(f"/runs/{run.code}/edit/", form_of(run.workflow, action="run"))
+    press(browser, run, form_of(run.workflow, action="run"))
 
     assert "stays as it is and goes on" in page
     assert driving.told().status == Run.Status.RUNNING

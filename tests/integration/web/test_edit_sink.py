@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.workflows.workflow import Last, Select, Sink, Vote, Workflow
 from tests.factories import Driving, chain, make_run
-from tests.integration.web.forms import draft_in, form_in, form_of, post
+from tests.integration.web.forms import draft_in, form_in, form_of, post, press
 from tests.integration.web.given import workflow_of
 
 ROLES: tuple[tuple[str, str, list[str]], ...] = (
@@ -112,7 +112,7 @@ def test_a_vote_can_be_chosen_and_is_run(browser: Client, run: Run) -> None:
     fields = form_of(run.workflow) | {"sink": "vote", "sink-over": ["s1", "s3"]}
 
     _, page = post(browser, run, fields | {"action": "check"})
-    answer = browser.post(f"/runs/{run.code}/edit/", fields | {"action": "run"})
+    answer = press(browser, run, fields)
 
     assert draft_in(page)["workflow"]["sink"] == {"kind": "vote", "over": ["s1", "s3"]}
     assert "No worker would be asked: the answer is taken another way from what is recorded." in page

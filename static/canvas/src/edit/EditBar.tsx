@@ -8,6 +8,8 @@ export type Tools = {
   selection: Selection;
   canMoveEarlier: boolean;
   canMoveLater: boolean;
+  canUndo: boolean;
+  canRedo: boolean;
   /** A question to be answered before a step is removed. */
   question: { title: string; loss: string } | null;
   notice: string | null;
@@ -19,6 +21,8 @@ export type ToolActions = {
   duplicate(): void;
   remove(): void;
   move(by: 1 | -1): void;
+  undo(): void;
+  redo(): void;
   answer(yes: boolean): void;
 };
 
@@ -42,6 +46,12 @@ export function EditBar({ store, actions }: { store: Store<Tools>; actions: Tool
         </button>
         <button type="button" disabled={!tools.canMoveLater} onClick={() => actions.move(1)}>
           Later →
+        </button>
+        <button type="button" disabled={!tools.canUndo} title="Undo (Ctrl Z)" onClick={actions.undo}>
+          Undo
+        </button>
+        <button type="button" disabled={!tools.canRedo} title="Redo (Ctrl Shift Z)" onClick={actions.redo}>
+          Redo
         </button>
       </Panel>
       <Panel position="bottom-center" className="flow-notices">

@@ -29,6 +29,8 @@ export type Document = {
   pool: string[];
   /** Steps whose recorded result would be taken again; absent where nothing was run before. */
   recorded?: Record<string, unknown>;
+  /** What each step that runs will likely cost, in words. */
+  costs?: Record<string, string>;
 };
 
 const EMPTY: Document = { workflow: { steps: [], sink: { kind: "last" } }, problems: [], pool: [] };
@@ -47,7 +49,7 @@ export function graphOf(document: Document, workers: Workers): Graph {
     state: document.recorded?.[step.key] ? "reused" : "edited",
     worker: step.worker === "" ? null : lookOf(workers, step.worker),
     insteadOf: null,
-    meta: document.recorded?.[step.key] ? "recorded" : "",
+    meta: document.recorded?.[step.key] ? "recorded" : (document.costs?.[step.key] ?? ""),
     text: readsOf(document, step),
     stream: null,
     problems: problemsOf(document, step.key),

@@ -8,9 +8,11 @@ import { afterRequest, htmx } from "../page/htmx";
 import type { Edit } from "./edits";
 
 const WIDE = "(min-width: 1100px)";
+/** What the form carries besides what a person has written: it is no part of what can be undone. */
+const CARRIED = new Set(["csrfmiddlewaretoken", "edit", "submit_key", "resume", "seen", "draft", "version", "editor", "other"]);
 
 export class EditForm {
-  private readonly waiting: Edit[] = [];
+  private readonly waiting: (Edit | { restore: string })[] = [];
   private isBusy = false;
 
   constructor() {
@@ -20,6 +22,31 @@ export class EditForm {
   post(edit: Edit): void {
     this.waiting.push(edit);
     if (!this.isBusy) this.next();
+  }
+
+  /** All that a person has written in the form, as one text. */
+  state(): string {
+    const element = form();
+    if (element === null) return "";
+    const written = [...new FormData(element)].flatMap(([name, value]): [string, string][] =>
+      CARRIED.has(name) || typeof value !== "string" ? [] : [[name, value.replaceAll("\r\n", "\n")]],
+    );
+    return new URLSearchParams(written).toString();
+  }
+
+  /** Have the form say again what `state` told of it, once all that is under way is answered. */
+  restore(state: string): void {
+    this.waiting.push({ restore: state });
+    if (!this.isBusy) this.next();
+  }
+
+  /** Tick who may read whom, as if it were done in the form; false where there is no such box. */
+  tick(reader: string, source: string, allowed: boolean): boolean {
+    const box = document.getElementById(`${reader}-reads-${source}`);
+    if (!(box instanceof HTMLInputElement)) return false;
+    box.checked = allowed;
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+    return true;
   }
 
   /** Show the section of `step` alone where there is room beside the canvas, all of them elsewhere. */
@@ -32,9 +59,9 @@ export class EditForm {
     }
   }
 
-  /** Put the cursor where the instruction of `step` is written. */
-  focus(step: string): void {
-    sectionOf(step)?.querySelector<HTMLElement>("textarea")?.focus();
+  /** Put the cursor where the instruction of `step` is written, or where its worker is chosen. */
+  focus(step: string, field: "instruction" | "worker" = "instruction"): void {
+    sectionOf(step)?.querySelector<HTMLElement>(field === "worker" ? "select" : "textarea")?.focus();
   }
 
   /** Put the cursor where it is chosen how the answer is taken. */
@@ -59,11 +86,26 @@ export class EditForm {
     const element = form();
     const field = hidden(element);
     if (edit === undefined || element === null || field === null) return;
-    field.value = JSON.stringify(edit);
     const library = htmx();
+    if ("restore" in edit) return void this.send(element, edit.restore);
+    field.value = JSON.stringify(edit);
     if (library === undefined) return element.requestSubmit();
     this.isBusy = true;
     library.trigger(element, "studio:edit");
+  }
+
+  /** Post what the form is to say in its place; without htmx there is nothing that remembers what it said. */
+  private async send(element: HTMLFormElement, state: string): Promise<void> {
+    const values = new FormData(element);
+    for (const name of new Set(values.keys())) if (!CARRIED.has(name)) values.delete(name);
+    for (const [name, value] of new URLSearchParams(state)) values.append(name, value);
+    values.set("restored", "1");
+    this.isBusy = true;
+    try {
+      await htmx()?.ajax("POST", element.action, { target: element, swap: "innerHTML", values });
+    } finally {
+      this.answered();
+    }
   }
 
   private answered(): void {

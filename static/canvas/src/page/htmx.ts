@@ -2,7 +2,11 @@
 
 type Htmx = {
   trigger(target: Element, event: string): void;
-  ajax(verb: "GET", path: string, options: { source: Element; target: Element; swap: string }): Promise<void>;
+  ajax(
+    verb: "GET" | "POST",
+    path: string,
+    options: { source?: Element; target: Element; swap: string; values?: FormData },
+  ): Promise<void>;
 };
 
 declare global {
