@@ -3,7 +3,7 @@
 Each is one transaction that leaves its events; a run is never changed under its driver.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -45,11 +45,28 @@ def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime)
 
     :raises Invalid: one is no step of the run. :raises Conflict: the run has ended, or is part of another run.
     """
+    return _set_breakpoints(run, lambda _: keys, by=by, now=now)
+
+
+def mark_step(*, run: Run, key: str, on: bool, by: User, now: datetime) -> Run:
+    """Set a breakpoint at one step, or take it away, whatever others do at the same time with other steps.
+
+    :raises Invalid: :raises Conflict: as `set_breakpoints`.
+    """
+
+    def change(known: Collection[str]) -> Collection[str]:
+        return [*known, key] if on else [each for each in known if each != key]
+
+    return _set_breakpoints(run, change, by=by, now=now)
+
+
+def _set_breakpoints(run: Run, change: Callable[[Collection[str]], Collection[str]], *, by: User, now: datetime) -> Run:
     _check_outermost(run, "given breakpoints")
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
         if locked.is_ended:
             raise Conflict("This run has ended: nothing of it begins any more.")
+        keys = change(locked.breakpoints)
         known = list(locked.steps.values_list("key", flat=True))
         if unknown := sorted(set(keys) - set(known)):
             raise Invalid(f"“{unknown[0][:40]}” is no step of this run.", field="steps")
@@ -58,19 +75,8 @@ def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime)
             passed = [key for key in locked.passed if key in wanted]
             Run.objects.filter(pk=run.pk).update(breakpoints=wanted, passed=passed)
             log.append(run, [Entry("run.breakpoints", {"steps": wanted})], by=by.actor, at=now)
-    announce(run)
+    announce(run)  # after the commit: whoever is rung must find it
     return Run.objects.get(pk=run.pk)
-
-
-def mark_step(*, run: Run, key: str, on: bool, by: User, now: datetime) -> Run:
-    """Set a breakpoint at one step, or take it away, whatever others do at the same time with other steps.
-
-    :raises Invalid: :raises Conflict: as `set_breakpoints`.
-    """
-    with transaction.atomic():
-        known = Run.objects.select_for_update().get(pk=run.pk).breakpoints
-        wanted = [*known, key] if on else [each for each in known if each != key]
-        return set_breakpoints(run=run, keys=wanted, by=by, now=now)
 
 
 def _check_outermost(run: Run, done: str) -> None:

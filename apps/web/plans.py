@@ -37,6 +37,7 @@ class Told:
 
     number: int
     title: str
+    instruction: str
     look: Look
     reads: Sequence[int]
 
@@ -97,6 +98,7 @@ class Plan:
             Told(
                 numbers[step.key],
                 short_title(step.instruction),
+                step.instruction,
                 self.looks.get(step.worker) or look_of(step.worker, None),
                 [numbers[source] for source in step.access],
             )

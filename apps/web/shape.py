@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from apps.web.looks import Look
 from apps.workflows.workflow import Workflow
 
-COLUMN, ROW, MARGIN = 46, 28, 14  # units of the drawing: between columns, between rows, around all
+COLUMN, ROW, MARGIN = 58, 32, 14  # pixels: between columns, between rows, around all
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Shape:
-    """A drawing of `width` by `height` units; every edge is the path of its line."""
+    """A drawing of `width` by `height` pixels; every edge is the path of its line."""
 
     width: int
     height: int
