@@ -59,8 +59,7 @@ def _lists(text: str) -> Portable:
     names = list(dict.fromkeys(name for name in found if not name.isdigit()))
     parsed = parse(text, names={name: FIRST_NAME + at for at, name in enumerate(names)})
     if parsed.lists is None:
-        problems = parsed.problems or ("There are no three lists in it: model_id, subtasks and access_list.",)
-        raise FileInvalid([Problem("no-lists", problem) for problem in problems])
+        raise FileInvalid([Problem("no-lists", said.replace("The reply", "This text")) for said in parsed.problems])
     called = [names[number - FIRST_NAME] if number >= FIRST_NAME else number for number in parsed.lists.model_id]
     return of_lists(called, parsed.lists.subtasks, parsed.lists.access_list, about={})
 

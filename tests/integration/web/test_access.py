@@ -7,7 +7,7 @@ from django.urls import URLPattern, resolve, reverse
 from apps.runs.models import Run
 from apps.web.urls import urlpatterns
 
-OPEN = {"favicon", "sign-in", "sign-in-by-link", "healthz", "readyz"}
+OPEN = {"favicon", "sign-in", "sign-in-by-link", "shared", "shared-replay", "healthz", "readyz"}
 GIVEN = {"token": "t", "code": "aaaaaaaa", "key": "s1", "id": "1", "number": "1", "slug": "sim-conductor"}
 
 
