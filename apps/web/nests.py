@@ -36,10 +36,14 @@ class Nest:
     @property
     def progress(self) -> str:
         """`2 of 3 steps`"""
-        if not self.steps:
-            return {"queued": "not begun", "planning": "being planned"}.get(self.status, "no steps")
-        done = sum(inner.row.status in Step.DONE for inner in self.steps)
-        return f"{done} of {plural(len(self.steps), 'step')}"
+        return progress_of(self.status, [inner.row for inner in self.steps])
+
+
+def progress_of(status: str, steps: Sequence[Step]) -> str:
+    """How far a run in `status` with these `steps` is."""
+    if not steps:
+        return {"queued": "not begun", "planning": "being planned"}.get(status, "no steps")
+    return f"{sum(step.status in Step.DONE for step in steps)} of {plural(len(steps), 'step')}"
 
 
 def nests_of(run: Run, looks: Mapping[str, Look]) -> dict[str, Nest]:

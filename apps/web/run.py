@@ -18,6 +18,7 @@ from apps.runs import services
 from apps.runs.models import Proposal, Run
 from apps.runs.plans import submit_again
 from apps.runs.purse import outermost
+from apps.web import viewing
 from apps.web.access import person, visible_run, wants_part
 from apps.web.panel import StepPanel
 from apps.web.paths import NoSuchStep, path_to
@@ -25,7 +26,7 @@ from apps.web.posted import key_of, reason_in, usd_in
 from apps.web.rounds import Planned, planned_in
 from apps.web.standing import Standing
 from apps.web.texts import shown
-from apps.web.trail import events_after, first_events
+from apps.web.trail import first_events
 from apps.web.trouble import trouble_of
 
 PLAN_CHARS = 20_000
@@ -53,10 +54,9 @@ def show(request: HttpRequest, run: Run, *, status: int = 200, **forms: Any) -> 
         **_answer(request, standing),
         "events": events,
         "workers": looks,
-        "view": "events" if request.GET.get("view") == "events" else "graph",
-        "trail": events_after(run, _number(request, "after")) if request.GET.get("view") == "events" else None,
         "panel": _chosen(request, run),
         **_overview(request, standing),
+        **viewing.shown(request, standing),
         **forms,
     }
     return render(request, "run/page.html", context, status=status)
@@ -137,17 +137,12 @@ def _overview(request: HttpRequest, standing: Standing) -> dict[str, Any]:
 def _plans(run: Run) -> list[Proposal]:
     """What the conductor wrote, each text as far as it is shown: it may have millions of characters."""
     beginning, chars = Left("raw", PLAN_CHARS), Length("raw")
-    return list(run.proposals.defer("sent", "raw").annotate(beginning=beginning, chars=chars))
+    return list(run.proposals.defer("sent", "raw", "track").annotate(beginning=beginning, chars=chars))
 
 
 def _planned(standing: Standing, plans: list[Proposal]) -> list[Planned]:
     """The same by rounds, as far as they are over: what is being written stands above them."""
     return planned_in(plans, called="Turn" if standing.is_in_turns else "Round")
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    given = request.GET.get(name, "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
 
 # --- what is done with it ------------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ class Told:
     text: str
 
 
-def events_after(run: Run, after: int) -> tuple[list[Told], int | None]:
-    """A page of events, and the place to go on from; None where there are no more."""
+def events_after(run: Run, after: int, *, until: int | None = None) -> tuple[list[Told], int | None]:
+    """A page of events, and the place to go on from; None where there are no more. None beyond `until` is told."""
     events = log.read(run.trail, after=after, limit=PAGE + 1, texts_limit=120)
+    events = [event for event in events if until is None or event.seq <= until]
     more = events[PAGE - 1].seq if len(events) > PAGE else None
     looks = looks_of(run.pool)
     return [_told(event, looks) for event in events[:PAGE]], more
@@ -76,9 +77,9 @@ def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
 
 def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     limit = data.get("limit")
-    if data.get("reason") != "limit" or not isinstance(limit, dict):
     if data.get("reason") == "pause":
         return ["at a breakpoint" if data.get("breakpoint") else "paused"]
+    if data.get("reason") != "limit" or not isinstance(limit, dict):
         return ["for review"]
     return [
         f"limit of “{limit['label']}”: {usd(Decimal(limit['limit_usd']))}",
@@ -92,7 +93,6 @@ def _resumed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return ["without a limit of its own" if limit is None else f"limit of the run: {usd(Decimal(limit))}"]
 
 
-def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
 def _pausing(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return ["what is under way ends, nothing more begins"]
 
@@ -112,6 +112,7 @@ def _replanned(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]
     return [f"{plural(len(runs), 'plan')} more, as {'run' if len(runs) == 1 else 'runs'} {listed(runs)}"]
 
 
+def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     cost = data.get("cost_usd")
     return [
         f"vectors of {plural(int(data.get('texts', 0)), 'text')} by {_name(looks, data.get('worker'))}",
@@ -132,11 +133,11 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "step.fellback": _stood_in,
     "run.held": _held,
     "run.resumed": _resumed,
-    "embedding.done": _embedded,
     "run.pausing": _pausing,
     "run.breakpoints": _breakpoints,
     "run.replanned": _replanned,
     "step.written": _written,
+    "embedding.done": _embedded,
     "embedding.failed": _embedded,
 }
 
@@ -147,11 +148,11 @@ def _facts(data: dict[str, Any]) -> Sequence[str]:
         facts.append(f"attempt {data['number']}")
     if isinstance(data.get("round"), int) and data["round"] > 1:
         facts.append(f"round {data['round']}")
-    if isinstance(data.get("verdict"), str):
     if data.get("by") == "review":
         facts.append("edited before it was approved")
     if isinstance(data.get("beside"), str):
         facts.append(f"one of the plans beside run {data['beside']}")
+    if isinstance(data.get("verdict"), str):
         facts.append(data["verdict"])
     if isinstance(data.get("from"), str) and isinstance(data.get("to"), str):
         facts.append(f"{label_of(data['to'])} for {label_of(data['from'])}")

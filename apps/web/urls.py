@@ -22,6 +22,7 @@ from apps.web.run import urls as run_urls
 from apps.web.saved_views import urls as saved_view_urls
 from apps.web.sharing import urls as share_urls
 from apps.web.templates_page import urls as template_urls
+from apps.web.viewing import urls as viewing_urls
 from apps.web.workers import urls as worker_urls
 
 
@@ -41,6 +42,7 @@ urlpatterns: list[URLPattern] = [
     *holding_urls,
     *plan_urls,
     *run_urls,
+    *viewing_urls,
     *ledger_urls,
     *edit_urls,
     *compare_urls,

@@ -21,3 +21,10 @@ export function list(items: readonly (string | number)[]): string {
 }
 
 export const capitalised = (words: string): string => words.slice(0, 1).toUpperCase() + words.slice(1);
+
+/** "$0.031", "$1.24", "$0.00042": small sums keep two digits that mean something, so that none reads as nothing. */
+export function usd(value: number): string {
+  if (value === 0) return "$0";
+  const digits = value >= 1 ? 2 : value >= 0.1 ? 3 : 1 - Math.floor(Math.log10(value));
+  return `$${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}

@@ -5,7 +5,7 @@ import { seenCards } from "./canvas/level";
 import { EMPTY, type GraphModel } from "./canvas/model";
 import { mountCanvas } from "./canvas/mount";
 import { Tails } from "./canvas/tails";
-import { countsOf, graphOf } from "./canvas/watching";
+import { countsOf, graphOf, type View } from "./canvas/watching";
 import type { Frame, RunEvent } from "./live/events";
 import { Nests, type Nested } from "./live/nests";
 import { Session } from "./live/session";
@@ -16,19 +16,24 @@ import { Announcer, sentences, within } from "./page/announce";
 import { Clock } from "./page/clock";
 import { showFirstTokens } from "./page/firstToken";
 import { Follow } from "./page/follow";
+import { gridKeys } from "./page/grid";
 import { foldOutline } from "./page/groups";
 import { afterSettle, htmx } from "./page/htmx";
-import { showLine } from "./page/line";
+import { showLine, showReplay } from "./page/line";
 import { breakByKey, Panel } from "./page/panel";
 import { staleParts, type Part } from "./page/parts";
 import { coalesced } from "./page/refresh";
 import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
 import { Texts } from "./page/texts";
+import { aimTabs, keepView, markEdge, selectEdgeByClick } from "./page/views";
+import { Scrub } from "./scrub/scrub";
 import { Store } from "./store";
 import { readJson, readWorkers } from "./workers";
 
 /** A call that was under way when the run ended may still bill: its event is waited for this long. */
 const LINGER_MS = 30_000;
+/** What is drawn along a line of time grows with it. */
+const GROWS_MS = 1_000;
 
 function watch(host: HTMLElement): void {
   const workers = readWorkers();
@@ -76,6 +81,20 @@ function watch(host: HTMLElement): void {
   });
   const begunAt = (stream: string): number | undefined =>
     session.begunAt(stream) ?? nests.all().map((nested) => nested.session.begunAt(stream)).find((at) => at !== undefined);
+  const isGraph = !host.hidden;
+  const scrub = new Scrub({
+    code: host.dataset.code ?? "",
+    bar: document.getElementById("scrub"),
+    tails,
+    selected: () => selected.get(),
+    redraw: () => draw(),
+    told: () => tellLine(),
+    refresh: () => {
+      for (const part of ["head", "outline"] as const) refresh[part]();
+      tellLine();
+    },
+  });
+  const refreshView = coalesced(() => refetch("view"));
   const refresh: Record<Part, () => void> = {
     head: coalesced(() => refetch("head")),
     outline: coalesced(() => refetch("outline")),
@@ -84,10 +103,13 @@ function watch(host: HTMLElement): void {
   };
 
   const tellLine = (): void =>
-    showLine(line === "live" && isOver(session.state.status) ? "ended" : line, session.state.seq);
+    scrub.says === null
+      ? showLine(line === "live" && isOver(session.state.status) ? "ended" : line, session.state.seq)
+      : showReplay(scrub.says);
 
   const draw = (): void => {
-    const graph = graphOf(session, { workers, inside: (code) => nests.get(code) });
+    const inside = (code: string): View | undefined => scrub.inside(code, nests.get(code));
+    const graph = graphOf(scrub.view(session), { workers, inside });
     model.change(graph);
     for (const place of document.querySelectorAll("[data-counts]")) place.textContent = countsOf(graph);
   };
@@ -96,7 +118,10 @@ function watch(host: HTMLElement): void {
     texts.find();
     foldGroups();
     markOutline(selected.get());
+    markEdge(model.get().selection.edge);
+    stopGrids();
     panel.settle();
+    scrub.settle();
     showFirstTokens(begunAt);
     if (isOver(session.state.status)) clock.stop();
     else clock.find();
@@ -104,6 +129,7 @@ function watch(host: HTMLElement): void {
 
   session.listen({
     onEvents: (events, before, after) => {
+      scrub.add(events);
       nests.follow(after);
       draw();
       tellLine();
@@ -111,6 +137,7 @@ function watch(host: HTMLElement): void {
       const news = events.filter((event) => event.seq > renderedAt);
       if (news.length === 0) return finish(after);
       for (const part of staleParts(news, before, after, selected.get())) refresh[part]();
+      refreshView();
       if (before.seq > 0) announcer.say(...sentences(news, after, before));
       finish(after);
     },
@@ -120,10 +147,12 @@ function watch(host: HTMLElement): void {
 
   /** What happens in a nested run is told where it is shown: in the graph, in the outline, and of a step that is open. */
   const tellNested = (nested: Nested, events: readonly RunEvent[], before: RunState, after: RunState): void => {
+    scrub.add(events, nested.code);
     draw();
     for (const stream of closedBy(events)) texts.close(stream);
     if (before.seq === 0) return; // what was before is in the page already
     if (before.steps !== after.steps || before.status !== after.status) refresh.outline();
+    refreshView();
     const step = selected.get();
     const inner = step?.startsWith(`${nested.path}/`) ? step.slice(nested.path.length + 1) : null;
     const isShown = step === nested.path ? before.steps !== after.steps : inner !== null;
@@ -134,6 +163,7 @@ function watch(host: HTMLElement): void {
   const finish = (state: RunState): void => {
     if (!isOver(state.status)) return;
     clock.stop();
+    clearInterval(growing);
     linger ??= setTimeout(() => socket.end(), LINGER_MS);
   };
 
@@ -146,6 +176,8 @@ function watch(host: HTMLElement): void {
     model.change({ selection: { step, edge: null } });
     if (selected.get() === step) keepInUrl(model.get().selection);
     else selected.set(step);
+    markEdge(null);
+    aimTabs();
   };
 
   selected.watch(() => {
@@ -153,44 +185,51 @@ function watch(host: HTMLElement): void {
     markOutline(step);
     if (model.get().selection.step !== step) model.change({ selection: { step, edge: null } });
     keepInUrl(model.get().selection);
+    aimTabs();
+    scrub.settle();
     if (model.get().selection.edge === null && !isDrafted(step)) panel.show(step);
   });
 
-  host.addEventListener("studio:edge", (event) => {
-    const edge = (event as CustomEvent<{ source: string; reader: string }>).detail;
+  const selectEdge = (edge: { source: string; reader: string }): void => {
     model.change({ selection: { step: edge.reader, edge } });
     selected.set(edge.reader);
     keepInUrl(model.get().selection);
+    markEdge(edge);
+    aimTabs();
     panel.showEdge(edge);
-  });
+  };
 
   selectByClick(select);
   breakByKey();
   selectByKeys(() => seenCards(model.get(), folds).map((card) => card.key), selected);
+  selectEdgeByClick(selectEdge);
+  const stopGrids = gridKeys();
+  keepView();
   const foldGroups = foldOutline(folds);
   afterSettle(settle);
 
-  mountCanvas(host, {
-    store: model,
-    folds,
-    tails,
-    memory: `canvas ${host.dataset.code ?? ""}`,
-    actions: {
-      selectStep: select,
-      selectEdge: (edge) => void host.dispatchEvent(new CustomEvent("studio:edge", { bubbles: true, detail: edge })),
-      showSink: () => document.getElementById("answer")?.focus(),
-    },
-  });
+  const growing = isGraph ? undefined : setInterval(refreshView, GROWS_MS);
+  if (isGraph) {
+    mountCanvas(host, {
+      store: model,
+      folds,
+      tails,
+      memory: `canvas ${host.dataset.code ?? ""}`,
+      actions: { selectStep: select, selectEdge, showSink: () => document.getElementById("answer")?.focus() },
+    });
+  }
 
   const past = readJson<Extract<Frame, { t: "events" }>>("events");
   if (past !== null) session.take(past);
   if (first.step !== null) folds.reveal(first.step, model.get());
   settle();
   tellLine();
+  scrub.begin(location.href);
+  aimTabs();
   socket.start();
 }
 
-function refetch(part: Part): void {
+function refetch(part: Part | "view"): void {
   const element = document.getElementById(part);
   if (element !== null) htmx()?.trigger(element, "studio:refresh");
 }

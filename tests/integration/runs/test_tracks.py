@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.runs import driver
-from apps.runs.models import Attempt, Run
+from apps.runs.models import Attempt, Proposal, Run
 from apps.runs.process import Process
 from apps.runs.services import fork_run, stop_run, submit_run
 from apps.runs.tracks import Marks
@@ -30,6 +30,12 @@ def submit(admin: User, profile: Profile, **options: Any) -> Run:
     return submit_run(task="Describe a warehouse.", profile=profile, by=admin, now=timezone.now(), **options)
 
 
+def track_of(call: Attempt | Proposal) -> Marks:
+    track: Marks | None = call.track
+    assert track is not None
+    return track
+
+
 def rises(track: Marks) -> bool:
     return all(a[0] <= b[0] and a[1] < b[1] for a, b in pairwise(track))
 
@@ -41,8 +47,10 @@ def test_a_text_that_streamed_has_a_track_from_its_first_token_to_its_last(
 
     attempt = drive(submit(admin, mini, workflow=ONE)).attempts.get()
 
-    track = attempt.track
+    track = track_of(attempt)
     assert attempt.status == Attempt.Status.SUCCEEDED
+    assert attempt.ttft_ms is not None
+    assert attempt.finished_at is not None
     assert len(track) > 5
     assert rises(track)
     assert track[-1][1] == len(attempt.text)
@@ -54,8 +62,8 @@ def test_a_text_that_streamed_has_a_track_from_its_first_token_to_its_last(
 def test_what_the_conductor_wrote_has_one_too(admin: User, ultra: Profile, drive: Drive) -> None:
     proposal = drive(submit(admin, ultra)).proposals.get()
 
-    assert rises(proposal.track)
-    assert proposal.track[-1][1] == len(proposal.raw)
+    assert rises(track_of(proposal))
+    assert track_of(proposal)[-1][1] == len(proposal.raw)
 
 
 def test_a_call_that_was_cut_keeps_the_track_of_what_had_come(
@@ -74,7 +82,7 @@ def test_a_call_that_was_cut_keeps_the_track_of_what_had_come(
 
     attempt = run.attempts.get()
     assert attempt.status == Attempt.Status.CUT
-    assert attempt.track[-1][1] == len(attempt.text) > 0
+    assert track_of(attempt)[-1][1] == len(attempt.text) > 0
 
 
 def test_a_call_that_failed_half_way_keeps_the_track_of_what_had_come(
@@ -85,8 +93,8 @@ def test_a_call_that_failed_half_way_keeps_the_track_of_what_had_come(
     failed, answered = drive(submit(admin, mini, workflow=ONE)).attempts.all()
 
     assert failed.status == Attempt.Status.FAILED
-    assert failed.track[-1][1] == len(failed.text) > 0
-    assert answered.track[-1][1] == len(answered.text)
+    assert track_of(failed)[-1][1] == len(failed.text) > 0
+    assert track_of(answered)[-1][1] == len(answered.text)
 
 
 def test_a_result_that_was_taken_over_was_not_written_again_and_has_none(

@@ -18,6 +18,10 @@ export class Tails {
   private readonly changed = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
+  /** What streams said at an earlier moment, which is shown in the place of what they say now. */
+  private then: ((stream: string) => string) | null = null;
+  private readonly told = new Map<string, Tail>();
+
   constructor(private readonly streams: Streams) {}
 
   grew(stream: string): void {
@@ -26,7 +30,22 @@ export class Tails {
   }
 
   get(stream: string | null): Tail {
-    return (stream !== null && this.tails.get(stream)) || SILENT;
+    if (stream === null) return SILENT;
+    return (this.then === null ? this.tails.get(stream) : this.asThen(stream, this.then)) ?? SILENT;
+  }
+
+  /** Show what `then` says of each stream, until that is null. */
+  show(then: ((stream: string) => string) | null): void {
+    this.then = then;
+    this.told.clear();
+    for (const watcher of this.watchers) watcher();
+  }
+
+  /** The same object for the same text, or whoever watches would never come to rest. */
+  private asThen(stream: string, then: (stream: string) => string): Tail {
+    const known = this.told.get(stream) ?? { text: tail(then(stream), LENGTH), rate: "" };
+    this.told.set(stream, known);
+    return known;
   }
 
   watch = (watcher: () => void): (() => void) => {

@@ -22,7 +22,16 @@ export function describeLine(line: Line, seq: number): string {
 export function showLine(line: Line, seq: number): void {
   const foot = document.getElementById("live");
   if (foot === null) return;
-  const text = describeLine(line, seq);
+  tell(foot, describeLine(line, seq), line);
+}
+
+/** In the place of that: what is shown is not the present. */
+export function showReplay(words: string): void {
+  const foot = document.getElementById("live");
+  if (foot !== null) tell(foot, `replaying: ${words}`, "replaying");
+}
+
+function tell(foot: HTMLElement, text: string, state: string): void {
   if (foot.textContent !== text) foot.textContent = text;
-  foot.dataset.state = line;
+  foot.dataset.state = state;
 }
