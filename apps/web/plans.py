@@ -131,8 +131,7 @@ class Plan:
     def likely(self) -> str:
         if self.preview is None or self.preview.likely_usd is None:
             return "not known yet"
-        more = f", without {self.preview.not_estimated} of the steps" if self.preview.not_estimated else ""
-        return f"≈ {_money(self.preview.likely_usd)}{more}"
+        return f"≈ {_money(self.preview.likely_usd)}"
 
     @property
     def most(self) -> str:
