@@ -152,11 +152,13 @@ def fork_run(
     now: datetime,
     fresh: Sequence[str] = (),
     reason: str = "",
+    limit_usd: Decimal | None = None,
     submit_key: str | None = None,
 ) -> Run:
     """Run `workflow` on the parent's task: unchanged steps take the lineage's recorded results, changed ones run.
 
-    The parent may still be running: it is never changed. Steps named in `fresh` run whatever is recorded.
+    The parent may still be running: it is never changed. Steps named in `fresh` run whatever is recorded. Without a
+    `limit_usd` the parent's holds.
 
     :raises WorkflowInvalid: a step or an edge breaks a rule.
     """
@@ -170,7 +172,7 @@ def fork_run(
         setup=setup,
         parent=parent,
         root_id=parent.lineage_root_id,
-        limit_usd=outermost(parent).limit_usd,
+        limit_usd=outermost(parent).limit_usd if limit_usd is None else limit_usd,
         fresh=[key for key in workflow.keys if key in fresh],
         submit_key=submit_key or None,
         created_at=now,
@@ -276,8 +278,9 @@ def preview_fork(*, parent: Run, workflow: Workflow, by: User, fresh: Sequence[s
 
 
 def recorded_for_fork(parent: Run, *, keys: Collection[str]) -> Recorded:
-    """What steps of a fork of `parent` may take: from its whole lineage, the parent among it."""
-    return recorded(Run(project_id=parent.project_id, root_id=parent.lineage_root_id), keys=keys)
+    """What steps of a fork of `parent` may take: from the parent first, else from its whole lineage."""
+    fork = Run(project_id=parent.project_id, root_id=parent.lineage_root_id, parent_id=parent.pk)
+    return recorded(fork, keys=keys)
 
 
 def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
