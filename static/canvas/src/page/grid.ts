@@ -41,11 +41,11 @@ export function gridKeys(): () => void {
 
 function move(grid: HTMLTableElement, event: KeyboardEvent): boolean {
   const to = MOVES[event.key];
-  const cell = (event.target as Element).closest<HTMLTableCellElement>("td, th");
-  if (to === undefined || cell === null) return false;
-  const row = Array.from(grid.tBodies[0]?.rows ?? []).indexOf(cell.parentElement as HTMLTableRowElement);
-  const stop = stopAt(grid, to({ row, column: cell.cellIndex }));
-  stop?.focus();
+  const cell = (event.target as Element).closest("td, th");
+  const row = cell?.parentElement ?? null;
+  if (to === undefined || cell === null || row === null) return false;
+  const at = { row: rowsOf(grid).indexOf(row), column: Array.from(row.children).indexOf(cell) };
+  stopAt(grid, to(at))?.focus();
   return true;
 }
 
@@ -63,10 +63,11 @@ function follow(event: KeyboardEvent): boolean {
 
 /** What takes the focus at a place, or the last before it in its row; none outside the table. */
 function stopAt(grid: HTMLTableElement, { row, column }: Place): HTMLElement | null {
-  const cells = Array.from(grid.tBodies[0]?.rows[row]?.cells ?? []).filter((cell) => stopIn(cell) !== null);
-  const cell = cells[Math.min(cells.length - 1, column)];
-  return column < 0 || cell === undefined ? null : stopIn(cell);
+  const stops = Array.from(rowsOf(grid)[row]?.children ?? []).flatMap((cell) => stopIn(cell as HTMLElement) ?? []);
+  return column < 0 ? null : (stops[Math.min(stops.length - 1, column)] ?? null);
 }
+
+const rowsOf = (grid: Element): Element[] => Array.from(grid.querySelectorAll("tbody > tr"));
 
 const stopIn = (cell: HTMLElement): HTMLElement | null => cell.querySelector("a") ?? (cell.id === "" ? null : cell);
 
