@@ -12,6 +12,7 @@ from typing import Any, Literal
 from django.db.models import Q
 
 from apps.runs.models import Attempt, Run
+from apps.workflows.graph import listed
 from apps.workflows.prompt import Accessed, Rendered, request_digest, worker_messages
 from apps.workflows.workflow import Step, Workflow
 
@@ -116,12 +117,11 @@ def forecast(
         elif worker is None:
             told.append(Forecast(step.key, "run", f"{step.worker} is not in the pool"))
         elif rerun:
-            numbers = ", ".join(str(workflow.position(source) + 1) for source in rerun)
             same = before | results
             may_reuse = all(source in same for source in step.access) and bool(
                 _taken(workflow, step, task=task, worker=worker, results=same, known=known)
             )
-            reason = f"its context changes because step {numbers} runs"
+            reason = f"its context changes because {_run(workflow, rerun)}"
             told.append(Forecast(step.key, "run", reason, may_reuse=may_reuse))
         elif attempt := _taken(workflow, step, task=task, worker=worker, results=results, known=known):
             results[step.key] = attempt.text
@@ -133,6 +133,12 @@ def forecast(
         else:
             told.append(Forecast(step.key, "run", "it has no result yet"))
     return told
+
+
+def _run(workflow: Workflow, keys: Sequence[str]) -> str:
+    """`step 2 runs`, `steps 2 and 4 run`"""
+    numbers = sorted(workflow.position(key) + 1 for key in keys)
+    return f"step {numbers[0]} runs" if len(numbers) == 1 else f"steps {listed(numbers)} run"
 
 
 def _taken(

@@ -140,6 +140,7 @@ def _shown(request: HttpRequest, judged: Judged, kept: Kept, *, status: int = 20
         "run": judged.run,
         "kept": kept,
         "submit_key": request.POST.get("submit_key", "")[:64] or uuid4().hex,
+        "is_resuming": _is_resuming(request, judged.run),
         "resume": trouble,
         "instead": judged.instead_at(trouble.line.row.key) if trouble and trouble.line else [],
         "selected": request.GET.get("step", "") or (trouble.line.row.key if trouble and trouble.line else ""),
@@ -155,11 +156,15 @@ def _shown(request: HttpRequest, judged: Judged, kept: Kept, *, status: int = 20
 
 def _trouble(request: HttpRequest, judged: Judged) -> Trouble | None:
     """What the run failed of, where it is opened to be resumed; its step may be gone from the draft."""
-    asked = request.GET if request.method != "POST" else request.POST
-    if asked.get("resume") != "1" or request.POST.get("action") == "check":
+    if not _is_resuming(request, judged.run) or request.POST.get("action") == "check":
         return None
     trouble = trouble_of(Standing(judged.run, now=timezone.now()))
     return trouble if trouble and trouble.line and trouble.line.row.key in judged.draft.workflow.keys else None
+
+
+def _is_resuming(request: HttpRequest, run: Run) -> bool:
+    asked = request.POST if request.method == "POST" else request.GET
+    return run.status == Run.Status.FAILED and asked.get("resume") == "1"
 
 
 urls: list[URLPattern] = [path("runs/<code>/edit/", edit, name="run-edit")]

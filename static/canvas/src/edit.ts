@@ -169,6 +169,7 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
     write: (field) => withStep((step) => form.focus(step, field))(),
     turn: () => view.set(view.get() === "graph" ? "matrix" : "graph"),
   });
+  showViews(view, { graph: host, matrix: triangle });
   view.watch(() => {
     if (view.get() !== "matrix") return;
     matrix.show(doc);
@@ -193,8 +194,8 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
   }, true);
   afterSettle(read);
   read();
-  showViews(view, { graph: host, matrix: triangle });
   if (view.get() === "matrix") matrix.show(doc);
+  form.toTop();
 
   mountCanvas(host, {
     store: model,

@@ -69,6 +69,14 @@ export class EditForm {
     document.querySelector<HTMLElement>("[data-sink-form] input:checked")?.focus();
   }
 
+  /** Show the beginning of the section that is shown alone: what had the focus before may have scrolled it away. */
+  toTop(): void {
+    if (!matchMedia(WIDE).matches) return;
+    const top = (): void => document.querySelector("form#edit [data-scroll]")?.scrollTo({ top: 0 });
+    top();
+    requestAnimationFrame(top);
+  }
+
   onResize(then: () => void): void {
     matchMedia(WIDE).addEventListener("change", then);
   }
