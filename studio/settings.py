@@ -159,6 +159,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 25},
     },
+    "go-on-with-experiments": {
+        "task": "apps.runs.tasks.go_on_with_experiments",
+        "schedule": 15.0,
+        "options": {"expires": 12},
+    },
     "probe-workers": {"task": "apps.runs.tasks.probe_workers", "schedule": 300.0, "options": {"expires": 240}},
     "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }

@@ -24,9 +24,11 @@ PROBED_ONCE_IN_S = 3_600
 @shared_task(ignore_result=True)
 def drive_run(run_id: int) -> None:
     """Drive a run to its end, or to a pause, unless another driver holds it."""
+    from apps.runs import experiments  # it rings for its runs here
     from apps.runs.driver import drive  # only a driver process needs the gateway and the loop
 
     drive(run_id)
+    experiments.go_on_after(run_id=run_id, now=timezone.now())
 
 
 # A page waits for the bell to be taken, so a broker that does not answer is given up on soon: the sweeper rings again.
@@ -53,6 +55,14 @@ def tidy() -> None:
     """Forget what nobody needs any more: expired sessions, and drivers not seen for a day."""
     call_command("clearsessions")
     Driver.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
+
+
+@shared_task(ignore_result=True)
+def go_on_with_experiments() -> None:
+    """Carry on experiments of which a fork ended without its driver's saying so: somebody stopped it, or it died."""
+    from apps.runs import experiments  # it rings for its runs here
+
+    experiments.go_on_with_all(now=timezone.now())
 
 
 @shared_task(ignore_result=True)

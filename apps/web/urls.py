@@ -10,6 +10,7 @@ from apps.web import compose, health, runs_list, sign_in
 from apps.web import sockets as live
 from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
+from apps.web.edges import urls as edge_urls
 from apps.web.edit import urls as edit_urls
 from apps.web.exporting import urls as export_urls
 from apps.web.holding import urls as holding_urls
@@ -45,6 +46,7 @@ urlpatterns: list[URLPattern] = [
     *viewing_urls,
     *ledger_urls,
     *edit_urls,
+    *edge_urls,
     *compare_urls,
     *conductor_urls,
     *import_urls,

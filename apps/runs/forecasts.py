@@ -1,0 +1,89 @@
+"""What switching each access edge of a run off would do and cost, told before anything is paid.
+
+Read once for all edges: the workers as they are now, and what the lineage has recorded.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from apps.accounts.models import User
+from apps.runs.estimates import Preview
+from apps.runs.models import Run
+from apps.runs.reckoning import Estimate, Reckoner
+from apps.runs.reuse import Forecast, Recorded, forecast
+from apps.runs.services import pool_for, recorded_for_fork
+from apps.workflows.edits import Deny, apply
+from apps.workflows.workflow import Workflow
+
+Edge = tuple[str, str]  # the step that is read, and its reader
+
+
+def edges_of(run: Run) -> list[Edge]:
+    """Every edge of a run's workflow, in the order of the readers."""
+    workflow = run.workflow
+    return [] if workflow is None else [(source, step.key) for step in workflow.steps for source in step.access]
+
+
+def without(workflow: Workflow, edge: Edge | None) -> Workflow:
+    """`workflow` with one edge switched off; as it is where none is named."""
+    if edge is None:
+        return workflow
+    source, reader = edge
+    return apply(workflow, Deny(reader=reader, source=source)).workflow
+
+
+class Forecasts:
+    """The fate of each fork of `run` that `by` could start."""
+
+    def __init__(self, run: Run, *, by: User) -> None:
+        assert run.workflow is not None, "a run without a workflow has no edges"
+        self.run = run
+        self.by = by
+        self.workflow: Workflow = run.workflow
+        self._counts: dict[str, int] = {}
+        self._of_workers: dict[str, int | None] = {}
+
+    @cached_property
+    def pool(self) -> Mapping[str, Mapping[str, Any]]:
+        return {worker["slug"]: worker for worker in pool_for(self.run, by=self.by)}
+
+    @cached_property
+    def _known(self) -> Recorded:
+        return recorded_for_fork(self.run, keys=self.workflow.keys)
+
+    def workflow_without(self, edge: Edge | None) -> Workflow:
+        return without(self.workflow, edge)
+
+    def of(self, edge: Edge | None) -> Preview:
+        """What a fork without the edge would do; where none is named, the whole run once more."""
+        workflow = self.workflow_without(edge)
+        fresh = () if edge else workflow.keys
+        fates = self._fates(workflow, fresh)
+        reckoner = Reckoner(
+            self.run, workflow, self.pool, {fate.step: fate.source.text for fate in fates if fate.source}
+        )
+        reckoner.counts, reckoner.of_workers = self._counts, self._of_workers
+        estimates: dict[str, Estimate] = {
+            fate.step: reckoner.estimate(workflow.step(fate.step)) for fate in fates if fate.verdict == "run"
+        }
+        return Preview(workflow, fresh, fates, estimates, None, self.pool)
+
+    @cached_property
+    def unchanged(self) -> list[Forecast]:
+        """Steps that would run though nothing is changed: what differs then is not an edge's doing alone."""
+        return [fate for fate in self._fates(self.workflow, ()) if fate.verdict == "run" and not self._waits(fate)]
+
+    def _fates(self, workflow: Workflow, fresh: tuple[str, ...]) -> list[Forecast]:
+        return forecast(workflow, task=self.run.task, pool=self.pool, known=self._known, fresh=fresh)
+
+    def _waits(self, fate: Forecast) -> bool:
+        """Whether a step would run only because one that it reads does."""
+        return fate.reason.startswith("its context changes")
+
+
+def summed(previews: list[Preview]) -> tuple[Decimal | None, Decimal | None]:
+    """What several forks likely cost together, and at most; None where that is not known of one of them."""
+    likely, most = ([getattr(preview, name) for preview in previews] for name in ("likely_usd", "most_usd"))
+    return tuple(None if None in each else sum(each, Decimal(0)) for each in (likely, most))  # type: ignore[return-value]
