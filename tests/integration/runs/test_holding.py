@@ -184,6 +184,14 @@ def in_review(admin: User, ultra: Profile, drive: Drive) -> Run:
     return run
 
 
+def test_a_run_that_waits_for_review_occupies_no_process(
+    admin: User, in_review: Run, process: Process, drive: Drive
+) -> None:
+    assert (in_review.driver, in_review.heart_at, process.held) == ("", None, {})
+    assert not claim.waiting(now=timezone.now()).exists(), "and nobody is rung for it"
+    assert drive(in_review).status == Run.Status.HELD, "nor can a driver take it"
+
+
 def test_a_plan_is_revised_and_then_approved(admin: User, in_review: Run, drive: Drive, simulator: Simulator) -> None:
     before = len(simulator.log())
 
