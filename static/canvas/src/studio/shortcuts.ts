@@ -30,6 +30,7 @@ export const SHORTCUTS: readonly Group[] = [
     keys: [
       { keys: "j k", does: "Choose the next or the previous step" },
       { keys: "f", does: "Fold or unfold a round or a run within the run, in the graph" },
+      { keys: "b", does: "Set a breakpoint at the chosen step, or take it away" },
       { keys: "Enter", does: "Choose the step that has the focus, in the graph" },
     ],
   },
