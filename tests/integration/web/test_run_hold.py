@@ -354,3 +354,20 @@ def test_nothing_is_done_by_looking_and_nothing_by_others(
     fields = {"reason": "x", "text": "x", "step": "s3", "set": "on"}
     assert client.post(f"/runs/{paused.run.code}/{action}/", fields).status_code == 404
     assert verbs(paused.run) == before
+
+
+def test_every_page_of_a_run_with_a_written_result_opens(browser: Client, paused: Driving, ada: User) -> None:
+    write(browser, paused.run, "s1", text="South: 54 %")
+    write(browser, paused.run, "s2", text="It is right.")
+    go_on(run=paused.told(), by=ada, now=NOON)
+    again = Driving(paused.told(), at=paused.at)
+    again.finish("s3", "South.")
+    run = again.succeed("South.", step="s3")
+    other = finished(ada)
+
+    views = [f"/runs/{run.code}/?view={view}" for view in ("graph", "timeline", "matrix", "events")]
+    tabs = [f"/runs/{run.code}/?step=s2&tab={tab}" for tab in ("result", "prompt", "context", "attempts", "request")]
+    others = [f"/runs/{run.code}/{page}/" for page in ("ledger", "edit", "export", "edges")]
+    compared = [f"/compare/?a={run.code}&b={other.code}", f"/compare/?a={other.code}&b={run.code}"]
+    for address in [*views, *tabs, *others, *compared, "/runs/"]:
+        assert browser.get(address).status_code == 200, address
