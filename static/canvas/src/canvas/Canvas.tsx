@@ -36,7 +36,7 @@ import { SinkNode } from "./SinkNode";
 import { StepCard } from "./StepCard";
 import type { Tails } from "./tails";
 import { useBoxes } from "./useBoxes";
-import { calm, Viewport } from "./Viewport";
+import { calm, NARROWEST, Viewport } from "./Viewport";
 
 export type Actions = {
   selectStep(key: string | null): void;
@@ -64,6 +64,8 @@ export type CanvasProps = {
   children?: ReactNode;
 };
 
+/** Of more nodes than these only what is in view is in the page, or dragging the graph about would stutter. */
+const MANY = 60;
 /** The height of the tools that an editor puts over the graph. */
 const TOOLS = 44;
 const NODE_TYPES = { step: StepCard, nest: NestFrame, round: RoundGroup, note: NoteCard, sink: SinkNode };
@@ -151,7 +153,7 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
       const group = groupOf(key, model, folds);
       if (group !== null) toggle(group);
     } else if (key !== undefined && ARROWS[event.key] !== undefined) {
-      focusCard(neighbour(focusable(solid), key, ARROWS[event.key] as Direction));
+      goTo(neighbour(focusable(solid), key, ARROWS[event.key] as Direction));
     } else if (event.key === "Escape") {
       actions.selectStep(null);
     } else {
@@ -162,12 +164,23 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
 
   /** A card that is reached by keyboard must be seen; one that is clicked is. */
   const onFocus = (event: FocusEvent<HTMLElement>): void => {
-    const box = event.target.matches(":focus-visible") ? boxes.get(event.target.dataset.key ?? "") : undefined;
+    if (event.target.matches(":focus-visible")) show(event.target.dataset.key ?? "", calm(200));
+  };
+
+  const show = (key: string, duration: number): void => {
+    const box = boxes.get(key);
     if (box === undefined) return;
     const { width, height, transform } = store.getState();
     const view = { x: transform[0], y: transform[1], zoom: transform[2] };
     if (isInView(box, view, { width, height })) return;
-    void flow.setViewport(revealing(box, view, { width, height }), { duration: calm(200) });
+    void flow.setViewport(revealing(box, view, { width, height }), { duration });
+  };
+
+  /** Of a large graph a card is not in the page before it is in view. */
+  const goTo = (key: string | null): void => {
+    if (key === null || focusCard(key)) return;
+    show(key, 0);
+    requestAnimationFrame(() => requestAnimationFrame(() => focusCard(key)));
   };
 
   return (
@@ -211,6 +224,7 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
         elementsSelectable={false}
         nodesFocusable={false}
         edgesFocusable={false}
+        onlyRenderVisibleElements={nodes.length > MANY}
         disableKeyboardA11y
         deleteKeyCode={null}
         selectionKeyCode={null}
@@ -218,7 +232,7 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
         panActivationKeyCode={null}
         nodeDragThreshold={4}
         connectionRadius={28}
-        minZoom={0.25}
+        minZoom={NARROWEST}
         maxZoom={2}
         zoomOnDoubleClick={false}
         zoomOnScroll={!inPage}
@@ -291,7 +305,9 @@ function focusGroup(key: string, frames = SETTLING): void {
   if (frames > 0) requestAnimationFrame(() => focusGroup(key, frames - 1));
 }
 
-function focusCard(key: string | null): void {
-  if (key === null) return;
-  document.querySelector<HTMLElement>(`#canvas [data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+/** @returns whether it is in the page. */
+function focusCard(key: string): boolean {
+  const card = document.querySelector<HTMLElement>(`#canvas [data-key="${CSS.escape(key)}"]`);
+  card?.focus({ preventScroll: true });
+  return card !== null;
 }

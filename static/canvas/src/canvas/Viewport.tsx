@@ -7,9 +7,12 @@
  */
 import { getViewportForBounds, Panel, useReactFlow, useStore, useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
-import { hull, isInView, yielding, type Boxes, type View } from "./geometry";
+import { hull, isInView, WIDTH, yielding, type Box, type Boxes, type View } from "./geometry";
 
-const NARROWEST = 0.25;
+/** As far as one can go away: a graph of 150 steps is seen as a whole. */
+export const NARROWEST = 0.05;
+/** Nearer than this nobody is brought by themselves: further away cards cannot be told apart. */
+const TOLD_APART = 0.25;
 /** What is written below the graph grows line by line: the graph makes way once it has come to rest. */
 const REST_MS = 150;
 const FIT_MS = 260;
@@ -33,14 +36,17 @@ export function Viewport({ boxes, growing, isPersons, head }: Props) {
   const isSet = useRef(false);
   const fitted = useRef<{ boxes: Boxes; width: number } | null>(null);
 
-  const fit = (duration: number): void => {
+  /** Show all of it; unless somebody asked for just that, a graph too large for it is shown from its beginning. */
+  const fit = (duration: number, isAsked = false): void => {
     const box = hull(boxes.values());
     if (box === null || width === 0) return;
     // While cards still come, they come at the right: leave the room there.
     const corner = (zoom: number) => ({ x: SIDE - box.x * zoom, y: SIDE + head - box.y * zoom, zoom });
     const padding = { x: `${SIDE}px`, top: `${SIDE + head}px`, bottom: `${FOOT}px` } as const;
     const whole = getViewportForBounds(box, width, height, NARROWEST, 1, padding);
-    void flow.setViewport(growing ? corner(whole.zoom) : whole, { duration });
+    const zoom = Math.max(whole.zoom, TOLD_APART);
+    const start = zoom === whole.zoom ? whole : fromTheLeft(boxes, box, { zoom, width, height });
+    void flow.setViewport(isAsked ? whole : growing ? corner(zoom) : start, { duration });
   };
 
   useEffect(() => {
@@ -80,13 +86,21 @@ export function Viewport({ boxes, growing, isPersons, head }: Props) {
         type="button"
         onClick={() => {
           isPersons.current = false;
-          fit(calm(200));
+          fit(calm(200), true);
         }}
       >
         Fit
       </button>
     </Panel>
   );
+}
+
+/** The first column in the middle of the left side. */
+function fromTheLeft(boxes: Boxes, all: Box, { zoom, width, height }: { zoom: number; width: number; height: number }): View {
+  const first = hull([...boxes.values()].filter(({ x }) => x < all.x + WIDTH)) ?? all;
+  const isRoom = all.width * zoom + 2 * SIDE <= width;
+  const x = isRoom ? (width - all.width * zoom) / 2 - all.x * zoom : SIDE - all.x * zoom;
+  return { x, y: height / 2 - (first.y + first.height / 2) * zoom, zoom };
 }
 
 const viewOf = ([x, y, zoom]: readonly [number, number, number]): View => ({ x, y, zoom });
