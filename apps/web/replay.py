@@ -21,6 +21,7 @@ from apps.runs.replay import Part, recording_of
 from apps.web.figures import about_tokens, price, seconds, short_title, spaced
 from apps.web.looks import Look, look_of, looks_of, models_in
 from apps.web.outline import cost_of
+from apps.web.scrub import tracks_of
 from apps.web.standing import Standing
 from apps.web.texts import Shown, shown
 
@@ -150,7 +151,14 @@ class Replay:
         looks = {
             slug: look.as_json() for part in self.recording.parts for slug, look in looks_of(part.run.pool).items()
         }
-        return {"runs": self.recording.events, "workers": looks, "costs": self.with_costs}
+        parts = self.recording.parts
+        tracked = [call for part in parts for call in part.run.attempts.exclude(track=None).only("pk", "text")]
+        return {
+            "runs": self.recording.events,
+            "tracks": {part.name: tracks_of(part.run) for part in parts},
+            "texts": {call.stream: call.text[:MOST_CHARS] for call in tracked},
+            "workers": looks,
+        }
 
     def _steps(self, part: Part, inside: Mapping[str, Part]) -> Iterator[Told]:
         steps = list(part.run.steps.all())

@@ -3,71 +3,81 @@ import "./canvas/flow.css";
 import { Folds } from "./canvas/folds";
 import { EMPTY, type GraphModel } from "./canvas/model";
 import { mountCanvas } from "./canvas/mount";
+import { Tails } from "./canvas/tails";
 import { graphOf, type View } from "./canvas/watching";
-import type { Step } from "./live/state";
-import { instantsOf, momentsOf, pathsIn, stepIn, type Instant, type Recorded } from "./replay/moments";
-import { isEndOf, Page, saidOf } from "./replay/page";
-import { Player } from "./replay/player";
+import { Streams } from "./live/streams";
+import { Page } from "./replay/page";
+import { fromFile, Recorded, stepsIn, type Recording } from "./replay/recorded";
+import { ScrubBar, type Moment } from "./scrub/bar";
+import { Tracks } from "./scrub/tracks";
 import { Store } from "./store";
-import { readJson, type Workers } from "./workers";
+import { readJson } from "./workers";
 
-type Recording = { runs: Recorded; workers: Workers; costs: boolean };
-
-function replay(host: HTMLElement, { runs, workers }: Recording): void {
-  const moments = momentsOf(runs);
-  const instants = instantsOf(moments);
-  const paths = pathsIn(runs);
-  const page = new Page(instants[0]?.at ?? 0);
+function replay(host: HTMLElement, recording: Recording): void {
+  const { runs, workers } = recording;
+  const recorded = new Recorded(runs);
+  const { history } = recorded;
+  const page = new Page(history.time(1));
   const model = new Store<GraphModel>(EMPTY);
   const folds = new Folds();
-  const end = instants.findIndex(isEndOf);
-  let isFollowing = false;
+  const tails = new Tails(new Streams());
+  const tracks = new Tracks(fromFile(recording), () => show());
+  let moment: Moment | null = null;
+  let isDue = false;
 
-  const draw = (position: number): void => {
-    const instant = instants[position];
-    if (instant === undefined) return;
+  const draw = (): void => {
+    const then = recorded.at(moment?.position ?? history.length);
     const inside = (name: string): View | undefined => {
-      const state = instant.inside.get(name);
+      const state = then.inside.get(name);
       return state === undefined ? undefined : { state, draft: null };
     };
-    model.change(graphOf({ state: instant.state, draft: null }, { workers, inside }));
-    const steps = stepsOf(instant, paths);
-    page.show(instant, steps, end >= 0 && position >= end);
-    const moment = moments[position - 1];
-    const key = moment === undefined ? null : stepIn(moment, paths);
-    tell(position, instants.length - 1, saidOf(moment, steps, key), (instant.at - (instants[0]?.at ?? 0)) / 1000);
-    if (isFollowing && key !== null) mark(key);
+    const heard = (stream: string): string => (moment === null ? "" : tracks.text(stream, moment.time));
+    tails.show(moment === null ? null : heard);
+    model.change(graphOf({ state: then.state, draft: null }, { workers, inside }));
+    if (moment === null) page.end();
+    else page.show(then, stepsIn(then), heard);
   };
 
-  /** The step that is looked at, in the graph; its text is opened where somebody asked for it. */
+  /** At most once a frame, however fast the bar is dragged. */
+  const show = (): void => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      draw();
+    });
+  };
+
   const mark = (step: string | null): void => model.change({ selection: { step, edge: null } });
   const open = (step: string | null): void => {
     mark(step);
-    if (step !== null) folds.reveal(step, model.get());
-    const place = step === null ? null : textOf(step);
+    if (step === null) return;
+    folds.reveal(step, model.get());
+    const place = document.querySelector<HTMLDetailsElement>(`details.step[data-key="${CSS.escape(step)}"]`);
     if (place === null) return;
     place.open = true;
-    place.scrollIntoView({ block: "nearest", behavior: "auto" });
+    place.scrollIntoView({ block: "nearest" });
   };
 
-  const player = new Player(
-    instants.map(({ at }) => at),
-    (position, isPlaying) => {
-      isFollowing = isPlaying;
-      draw(position);
-      controls(position, isPlaying);
-    },
-  );
-  draw(player.last);
-  listen(player);
+  const bar = document.getElementById("scrub");
+  if (bar !== null) {
+    const onMoment = (at: Moment | null): void => {
+      moment = at;
+      show();
+    };
+    new ScrubBar(bar, { history, onMoment, onRest: () => undefined }).grew();
+  }
+  for (const name of Object.keys(runs)) void tracks.load(name);
   for (const place of document.querySelectorAll<HTMLDetailsElement>("details.step")) {
     place.addEventListener("toggle", () => place.open && mark(place.dataset.key ?? null));
   }
   addEventListener("hashchange", () => open(keyIn(location.hash)));
 
+  draw();
   mountCanvas(host, {
     store: model,
     folds,
+    tails,
     actions: {
       selectStep: open,
       selectEdge: ({ reader }) => open(reader),
@@ -77,54 +87,10 @@ function replay(host: HTMLElement, { runs, workers }: Recording): void {
   if (keyIn(location.hash) !== null) open(keyIn(location.hash));
 }
 
-/** Every step as it was, those of nested runs under the way to them. */
-function stepsOf({ state, inside }: Instant, paths: ReadonlyMap<string, string>): Map<string, Step> {
-  const steps = new Map(state.steps.map((step) => [step.key, step]));
-  for (const [name, nested] of inside) {
-    for (const step of nested.steps) steps.set(`${paths.get(name) ?? name}/${step.key}`, step);
-  }
-  return steps;
-}
-
-const textOf = (step: string): HTMLDetailsElement | null =>
-  document.querySelector<HTMLDetailsElement>(`details.step[data-key="${CSS.escape(step)}"]`);
-
+/** The step that `#step-s2.s1` names: "s2/s1". */
 const keyIn = (hash: string): string | null =>
   hash.startsWith("#step-") ? hash.slice("#step-".length).replaceAll(".", "/") : null;
 
-// --- the controls -----------------------------------------------------------------------------------------------------
-
-const scrub = (): HTMLInputElement | null => document.querySelector("#player [data-scrub]");
-const button = (): HTMLButtonElement | null => document.querySelector("#player [data-play]");
-
-function listen(player: Player): void {
-  const form = document.getElementById("player") as HTMLFormElement | null;
-  const range = scrub();
-  if (form === null || range === null) return;
-  form.hidden = false;
-  range.max = String(player.last);
-  range.value = String(player.position);
-  range.addEventListener("input", () => player.go(Number(range.value)));
-  button()?.addEventListener("click", () => player.toggle());
-  form.querySelector<HTMLSelectElement>("[data-speed]")?.addEventListener("change", (event) => {
-    player.speed = Number((event.target as HTMLSelectElement).value);
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-}
-
-function controls(position: number, isPlaying: boolean): void {
-  const [range, play] = [scrub(), button()];
-  if (range !== null) range.value = String(position);
-  if (play !== null) play.textContent = isPlaying ? "Pause" : "Play";
-}
-
-function tell(position: number, last: number, said: string, after: number): void {
-  const words = `${position} of ${last} · ${after.toFixed(1)} s · ${said}`;
-  const place = document.querySelector("#player [data-moment]");
-  if (place !== null) place.textContent = words;
-  scrub()?.setAttribute("aria-valuetext", `Event ${words}`);
-}
-
 const host = document.getElementById("canvas");
-const record = readJson<Recording>("record");
-if (host !== null && record !== null) replay(host, record);
+const recording = readJson<Recording>("record");
+if (host !== null && recording !== null) replay(host, recording);

@@ -31,7 +31,11 @@ def template(ada: User, pool: Profile) -> SavedWorkflow:
 
 
 def kept(by: User, name: str = "Growth", **changes: Any) -> SavedWorkflow:
-    given = {"task": TASK, "workflow": chain("Compute the growth", "Answer the task"), "profile": "studio-ultra"}
+    given: dict[str, Any] = {
+        "task": TASK,
+        "workflow": chain("Compute the growth", "Answer the task"),
+        "profile": "studio-ultra",
+    }
     return keep_template(name=name, by=by, now=NOON, **(given | changes))
 
 

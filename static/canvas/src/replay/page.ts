@@ -1,7 +1,7 @@
-/* The page around the graph of a recorded run: figures, texts and states as they were at an instant. */
-import { hasResult, isOver, type RunState, type Step } from "../live/state";
-import { count, seconds } from "../numbers";
-import type { Instant, Moment } from "./moments";
+/* The page around the graph of a recorded run: figures, states and texts as they were at a moment. */
+import { hasResult, type RunState, type Step } from "../live/state";
+import { count, seconds, usd } from "../numbers";
+import type { Then } from "./recorded";
 
 const SAID: Readonly<Record<RunState["status"], string>> = {
   queued: "Queued",
@@ -12,71 +12,82 @@ const SAID: Readonly<Record<RunState["status"], string>> = {
   failed: "Failed",
   cancelled: "Stopped",
 };
+const NOTHING = "Nothing yet at this event.";
 
-/** The texts that the server wrote for the end of the run, to be put back when the end is shown again. */
 export class Page {
-  private readonly ends = new Map<Element, string>();
+  /** What the server wrote: the figures of the end, and the states of the steps. */
+  private readonly figures = new Map<Element, string>();
+  private readonly dots = new Map<Element, string>();
+  private readonly status: string;
 
   constructor(private readonly begin: number) {
-    for (const place of document.querySelectorAll("[data-now]")) this.ends.set(place, place.textContent ?? "");
-  }
-
-  show({ state, inside, at }: Instant, steps: ReadonlyMap<string, Step>, isEnd: boolean): void {
-    this.figures(state, inside, at, isEnd);
-    const pill = document.querySelector<HTMLElement>('[data-now="status"]');
-    if (pill !== null) this.status(pill, state.status);
-    for (const place of document.querySelectorAll<HTMLElement>("details.step")) {
-      const step = steps.get(place.dataset.key ?? "");
-      place.querySelector(".dot")?.setAttribute("data-state", step?.status ?? "waiting");
-      reveal(place, "asked", step !== undefined && step.attempts.length > 0);
-      reveal(place, "answered", step !== undefined && (isEnd || hasResult(step)));
+    for (const place of document.querySelectorAll("[data-now]")) this.figures.set(place, place.textContent ?? "");
+    for (const step of texts()) {
+      const dot = step.querySelector<HTMLElement>("summary .dot");
+      if (dot !== null) this.dots.set(dot, dot.dataset.state ?? "");
     }
-    const answer = document.getElementById("answer");
-    if (answer !== null) reveal(answer, "answered", state.status === "succeeded");
+    this.status = pill()?.dataset.state ?? "";
   }
 
-  private figures(state: RunState, inside: ReadonlyMap<string, RunState>, at: number, isEnd: boolean): void {
+  /** As it was; `heard` is what a stream had said by then. */
+  show({ state, inside, time }: Then, steps: ReadonlyMap<string, Step>, heard: (stream: string) => string): void {
     const all = [state, ...inside.values()];
-    const tokens = all.reduce((sum, each) => sum + each.tokens, 0);
     const cost = all.reduce((sum, each) => sum + each.costUsd, 0);
-    this.write("elapsed", isEnd ? null : seconds(at - this.begin));
-    this.write("tokens", isEnd ? null : count(tokens));
-    this.write("cost", isEnd ? null : `$${cost.toFixed(cost > 0 && cost < 0.1 ? 4 : 2)}`);
+    write("elapsed", seconds(Math.max(0, time - this.begin)));
+    write("tokens", count(all.reduce((sum, each) => sum + each.tokens, 0)));
+    write("cost", cost > 0 ? usd(cost) : "nothing yet");
+    showStatus(state.status, SAID[state.status]);
+    for (const place of texts()) showStep(place, steps.get(place.dataset.key ?? ""), heard);
+    showAnswer(state.status === "succeeded");
   }
 
-  /** The figure called `name`; null: as the server wrote it for the end. */
-  private write(name: string, text: string | null): void {
-    const place = document.querySelector(`[data-now="${name}"]`);
-    if (place !== null) place.textContent = text ?? this.ends.get(place) ?? "";
+  /** As it ended, and as the server wrote it. */
+  end(): void {
+    for (const [place, said] of this.figures) if (place !== pill()) place.textContent = said;
+    for (const [dot, state] of this.dots) dot.setAttribute("data-state", state);
+    showStatus(this.status, SAID[this.status as RunState["status"]] ?? this.status);
+    for (const place of texts()) {
+      reveal(place, "asked", true);
+      reveal(place, "answered", true);
+    }
+    showAnswer(true);
   }
+}
 
-  private status(pill: HTMLElement, status: RunState["status"]): void {
-    pill.dataset.state = status;
-    pill.querySelector(".dot")?.setAttribute("data-state", status);
-    const words = pill.lastElementChild;
-    if (words !== null) words.textContent = SAID[status];
-  }
+function showStep(place: HTMLElement, step: Step | undefined, heard: (stream: string) => string): void {
+  place.querySelector("summary .dot")?.setAttribute("data-state", step?.status ?? "waiting");
+  reveal(place, "asked", step !== undefined && step.attempts.length > 0);
+  const isOver = step !== undefined && (hasResult(step) || ["failed", "skipped", "cancelled"].includes(step.status));
+  reveal(place, "answered", isOver);
+  const growing = place.querySelector('[data-until="answered"]');
+  const call = step?.attempts.at(-1);
+  if (growing !== null) growing.textContent = (call === undefined ? "" : heard(`a${call.id}`)) || NOTHING;
+}
+
+const showAnswer = (isThere: boolean): void => {
+  const answer = document.getElementById("answer");
+  if (answer !== null) reveal(answer, "answered", isThere);
+};
+
+const pill = (): HTMLElement | null => document.querySelector('[data-now="status"]');
+
+function showStatus(status: string, words: string): void {
+  const place = pill();
+  if (place === null) return;
+  place.dataset.state = status;
+  place.querySelector(".dot")?.setAttribute("data-state", status);
+  if (place.lastElementChild !== null) place.lastElementChild.textContent = words;
+}
+
+const texts = (): NodeListOf<HTMLDetailsElement> => document.querySelectorAll<HTMLDetailsElement>("details.step");
+
+function write(name: string, text: string): void {
+  const place = document.querySelector(`[data-now="${name}"]`);
+  if (place !== null && place.textContent !== text) place.textContent = text;
 }
 
 /** What is there `when` something holds, and what is said in its place `until` then. */
 function reveal(place: Element, name: string, isThere: boolean): void {
-  for (const part of place.querySelectorAll<HTMLElement>(`:scope > [data-when="${name}"]`)) part.hidden = !isThere;
-  for (const part of place.querySelectorAll<HTMLElement>(`:scope > [data-until="${name}"]`)) part.hidden = isThere;
+  for (const part of place.querySelectorAll<HTMLElement>(`[data-when="${name}"]`)) part.hidden = !isThere;
+  for (const part of place.querySelectorAll<HTMLElement>(`[data-until="${name}"]`)) part.hidden = isThere;
 }
-
-/** "Step 2 started", "Planned", for the one who moves through the events. */
-export function saidOf(moment: Moment | undefined, steps: ReadonlyMap<string, Step>, key: string | null): string {
-  if (moment === undefined) return "before it began";
-  const [subject = "", what = ""] = moment.event.verb.split(".");
-  const step = key === null ? undefined : steps.get(key);
-  const name = key !== null && key.includes("/") ? `step ${key}` : step === undefined ? subject : `step ${step.position}`;
-  return `${name} ${WORDS[what] ?? what}`;
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  fellback: "got a stand-in",
-  done: "done",
-  templated: "from a template",
-};
-
-export const isEndOf = (instant: Instant): boolean => isOver(instant.state.status);
