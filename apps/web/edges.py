@@ -67,6 +67,11 @@ class Choice:
     is_chosen: bool
 
     @property
+    def is_known(self) -> bool:
+        """Whether it was tried before, so that a fork would take over every answer."""
+        return not self.preview.estimates
+
+    @property
     def runs(self) -> str:
         return plural(len(self.preview.estimates), "step")
 
@@ -118,8 +123,9 @@ class Trying:
 
     def _choice(self, edge: Edge) -> Choice:
         ends = ends_of(self.run, self._forecasts.workflow, *edge)
-        is_chosen = self.is_fresh_form or ends.value in self.form.edges
-        return Choice(ends, self._forecasts.of(edge), is_chosen)
+        preview = self._forecasts.of(edge)
+        is_chosen = bool(preview.estimates) if self.is_fresh_form else ends.value in self.form.edges
+        return Choice(ends, preview, is_chosen)
 
     @cached_property
     def alone(self) -> Choice | None:
@@ -134,6 +140,10 @@ class Trying:
     @cached_property
     def _all(self) -> tuple[Decimal | None, Decimal | None]:
         return summed([choice.preview for choice in self.choices])
+
+    @property
+    def chosen(self) -> int:
+        return sum(choice.is_chosen for choice in self.choices)
 
     @property
     def likely(self) -> str:
@@ -190,7 +200,7 @@ def results(request: HttpRequest, code: str) -> HttpResponse:
     progress = context["progress"]
     known = request.GET.get("tried", "")
     is_news = isinstance(progress, Progress) and known != f"{progress.tried}-{progress.experiment.status}"
-    return render(request, "edges/_results.html", context | {"is_news": is_news})
+    return render(request, "edges/_results.html", context | {"is_news": is_news, "is_part": True})
 
 
 @require_POST

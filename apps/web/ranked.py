@@ -180,8 +180,8 @@ class Ranking:
 
     @property
     def noise_at(self) -> str:
-        """Where the answer's own unrest ends on a bar of 100."""
-        return "" if self.by_itself is None else f"{(1.0 - self.by_itself) * 100:.1f}"
+        """Where the answer's own unrest ends on a bar of 100; nothing where it has none, or nobody has looked."""
+        return f"{(1.0 - self.by_itself) * 100:.1f}" if self.by_itself is not None and self.by_itself < 1.0 else ""
 
     @property
     def by_itself_says(self) -> str:

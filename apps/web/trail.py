@@ -122,6 +122,20 @@ def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     ]
 
 
+def _trying(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    once_more = ["the run once more without any change"] if data.get("baseline") else []
+    limit = usd(Decimal(data["limit_usd"]))
+    return [plural(int(data.get("edges", 0)), "edge"), *once_more, f"limit of the experiment: {limit}"]
+
+
+def _tried(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [
+        f"{data.get('tried', 0)} of {plural(int(data.get('of', 0)), 'fork')}",
+        f"{usd(Decimal(data['cost_usd']))} spent",
+        {"stopped": "stopped by a person", "limit": "at its limit"}.get(str(data.get("status")), "all tried"),
+    ]
+
+
 def _name(looks: Mapping[str, Look], slug: object) -> str:
     look = looks.get(str(slug))
     return look.name if look else str(slug)
@@ -139,6 +153,8 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "step.written": _written,
     "embedding.done": _embedded,
     "embedding.failed": _embedded,
+    "experiment.started": _trying,
+    "experiment.ended": _tried,
 }
 
 

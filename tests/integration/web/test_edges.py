@@ -81,12 +81,21 @@ def test_every_edge_is_offered_with_what_trying_it_runs_and_likely_costs(browser
 
     assert re.findall(r'name="edges" value="([\w:]+)" checked', page) == ["s1:s3", "s2:s4", "s3:s4"]
     assert "2 steps, likely $" in page  # without 1 → 3, steps 3 and 4 run
-    assert "Try 3 edges" in page
     assert re.search(r"Likely \$0\.\d+ in all, at most \$\d", page)
     assert "once more without any change" in page
     limit = re.search(r'name="limit_usd"[^>]* value="([\d.]+)"', page)
     assert limit is not None
     assert Decimal(limit[1]) > 0
+
+
+def test_what_was_tried_is_not_chosen_again(browser: Client, ada: User, run: Run) -> None:
+    answered(tried(run, ada, ("s2", "s4")), "s2", "s4", {"s4": "Answer: North"})
+
+    page = shown(browser, run)
+
+    assert re.findall(r'name="edges" value="([\w:]+)" checked', page) == ["s1:s3", "s3:s4"]
+    assert page.count("tried already") == 1
+    assert "Fork without this edge, reusing all" in shown(browser, run, edge="s2:s4")
 
 
 def test_one_edge_alone_is_told_step_by_step(browser: Client, run: Run) -> None:
@@ -96,12 +105,12 @@ def test_one_edge_alone_is_told_step_by_step(browser: Client, run: Run) -> None:
     fates = re.findall(r'<li data-verdict="(\w+)">', page)
     assert fates == ["reuse", "reuse", "run", "run"]
     assert "Run 2 steps without this edge" in page
-    assert "Try 3 edges" not in page
+    assert "Try every edge once" not in page
 
 
 def test_an_edge_that_is_none_shows_the_page_of_all(browser: Client, run: Run) -> None:
-    assert "Try 3 edges" in shown(browser, run, edge="s1:s4")
-    assert "Try 3 edges" in shown(browser, run, edge="\0")
+    assert "Try every edge once" in shown(browser, run, edge="s1:s4")
+    assert "Try every edge once" in shown(browser, run, edge="\0")
 
 
 def test_where_something_would_run_anyway_it_is_said_that_the_edge_is_not_alone(browser: Client, run: Run) -> None:
@@ -381,3 +390,13 @@ def test_a_run_that_succeeded_leads_here_from_its_menu(browser: Client, ada: Use
     driving = Driving(make_run(by=ada))
     driving.plan(held)
     assert "/edges/" not in browser.get(f"/runs/{driving.run.code}/").content.decode()
+
+
+def test_the_events_of_the_run_tell_of_the_experiment(browser: Client, ada: User, run: Run) -> None:
+    answered(tried(run, ada, ("s2", "s4")), "s2", "s4", {"s4": "Answer: North"})
+
+    page = words_of(browser.get(f"/runs/{run.code}/", {"view": "events"}))
+
+    assert "limit of the experiment: $5.00" in page
+    assert "1 of 1 fork" in page
+    assert "all tried" in page
