@@ -1,5 +1,6 @@
 """Finds the runs that a filter asks for: each of its terms becomes one condition of a query."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,18 +8,8 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any, TypeAlias
 
-from django.db.models import (
-    BooleanField,
-    Count,
-    DurationField,
-    ExpressionWrapper,
-    F,
-    Func,
-    OuterRef,
-    Q,
-    Subquery,
-    Value,
-)
+from django.db import connection
+from django.db.models import BooleanField, DurationField, Exists, ExpressionWrapper, F, Func, OuterRef, Q, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Concat
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
@@ -45,6 +36,16 @@ COMPARISONS: dict[Comparison, Any] = {
     "<": LessThan,
     "<=": LessThanOrEqual,
 }
+# Every different worker of the steps, each found in the index behind the one before it.
+SLUGS = """
+    WITH RECURSIVE known AS (
+        (SELECT worker FROM runs_step ORDER BY worker LIMIT 1)
+        UNION ALL
+        SELECT (SELECT worker FROM runs_step WHERE worker > known.worker ORDER BY worker LIMIT 1)
+        FROM known WHERE known.worker IS NOT NULL
+    )
+    SELECT worker FROM known WHERE worker IS NOT NULL
+"""
 LONGEST_S = Decimal(10**9)  # thirty years: more than a run takes, and less than a duration may be
 
 
@@ -81,6 +82,8 @@ def _condition(condition: Condition, asking: Asking) -> Q:
             return _has(condition)
         case Match(field, value):
             return OF_FIELD[field](value, asking)
+        case Measure("steps", comparison, value):
+            return _steps(comparison, value)
         case Measure(field, comparison, value):
             return Q(COMPARISONS[comparison](*_measured(field, value, asking)))
         case Moment(field):
@@ -112,9 +115,17 @@ def _is(value: str, asking: Asking) -> Q:
 
 def _worker(value: str, asking: Asking) -> Q:
     """By a part of the slug, or of the name that is in use now."""
-    named = Worker.objects.filter(name__icontains=value).values("slug")
-    steps = Step.objects.filter(Q(worker__icontains=value) | Q(worker__in=named)).order_by()
-    return Q(pk__in=steps.values("run"))
+    said = value.lower()
+    named = dict(Worker.objects.values_list("slug", "name"))
+    slugs = [slug for slug in _slugs() if said in slug.lower() or said in named.get(slug, "").lower()]
+    return Q(Exists(Step.objects.filter(run=OuterRef("pk"), worker__in=slugs).order_by())) if slugs else Q(pk__in=[])
+
+
+def _slugs() -> list[str]:
+    """The workers that any step was ever given to: one look into the index for each, however many steps there are."""
+    with connection.cursor() as cursor:
+        cursor.execute(SLUGS)
+        return [slug for (slug,) in cursor.fetchall()]
 
 
 def _profile(value: str, asking: Asking) -> Q:
@@ -160,10 +171,7 @@ def _measured(field: str, value: Decimal, asking: Asking) -> Sides:
         case "cost":
             return F("cost_usd"), value
         case "tokens":
-            return F("input_tokens") + F("output_tokens"), _whole(value)
-        case "steps":
-            steps = Step.objects.filter(run=OuterRef("pk")).order_by().values("run")
-            return Coalesce(Subquery(steps.annotate(number=Count("pk")).values("number")), 0), _whole(value)
+            return F("input_tokens") + F("output_tokens"), Value(value)  # which may have a fraction
         case "took":
             took = Coalesce(F("finished_at"), Value(asking.now)) - F("created_at")
             within = timedelta(seconds=float(min(value, LONGEST_S)))
@@ -171,6 +179,21 @@ def _measured(field: str, value: Decimal, asking: Asking) -> Sides:
     raise AssertionError(f"{field} is not measured")
 
 
-def _whole(value: Decimal) -> Value:
-    """Compared as a number that may have a fraction: 2.5 steps are more than two, and not two."""
-    return Value(value)
+def _steps(comparison: Comparison, value: Decimal) -> Q:
+    """By the positions of steps, which run from 0 without a gap: nothing has to be counted."""
+    at_least, more_than = _has_step(math.ceil(value)), _has_step(math.floor(value) + 1)
+    conditions = {
+        ">=": at_least,
+        ">": more_than,
+        "<": ~at_least,
+        "<=": ~more_than,
+        "=": at_least & ~more_than if value == int(value) else Q(pk__in=[]),
+    }
+    return conditions[comparison]
+
+
+def _has_step(number: int) -> Q:
+    """That there is a step of this number, counted from 1."""
+    if number < 1:
+        return ~Q(pk__in=[])
+    return Q(pk__in=Step.objects.filter(position=number - 1).order_by().values("run"))

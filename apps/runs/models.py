@@ -224,6 +224,12 @@ class Step(models.Model):
     class Meta:
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="a_key_names_one_step_of_a_run")]
+        indexes = [
+            # The list of runs asks for those that gave a worker a step, and for those of so many steps (see `finding`).
+            # Neither column ever changes: a step's status and result are written as cheaply as without.
+            models.Index(fields=["worker", "run"], name="step_of_worker"),
+            models.Index(fields=["position", "run"], name="step_at_position"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.position + 1} {self.key}"

@@ -1,10 +1,12 @@
 """Runs as lines of a table: what a line says, and how many lines are read at once."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
+
+from django.contrib.postgres.aggregates import ArrayAgg
 
 from apps.runs.lineage import Lineage, lineages_of
 from apps.runs.models import Run, RunQuerySet, Step
@@ -22,12 +24,19 @@ SHOWN = (
 )
 
 
+class Brief(NamedTuple):
+    """As much of a step as a line shows."""
+
+    status: str
+    worker: str
+
+
 @dataclass(frozen=True)
 class Line:
     """One run as a list shows it."""
 
     run: Run
-    steps: Sequence[Step]
+    steps: Sequence[Brief]
     now: datetime
     lineage: Lineage
 
@@ -36,7 +45,7 @@ class Line:
         return sum(step.status in Step.DONE for step in self.steps)
 
     @property
-    def strip(self) -> Sequence[Step]:
+    def strip(self) -> Sequence[Brief]:
         return self.steps if len(self.steps) <= STRIP else ()
 
     @cached_property
@@ -110,9 +119,17 @@ class Line:
 def lines_of(runs: RunQuerySet, *, limit: int, now: datetime) -> list[Line]:
     """The newest `limit` of `runs`, with their steps, lineages and people, in four queries."""
     rows = list(runs.select_related("owner").only(*SHOWN).order_by("-pk")[:limit])
-    steps: dict[int, list[Step]] = defaultdict(list)
-    shown = Step.objects.filter(run__in=[run.pk for run in rows])
-    for step in shown.only("run_id", "key", "position", "worker", "status"):
-        steps[step.run_id].append(step)
+    steps = _steps_of(rows)
     lineages = lineages_of(rows)
-    return [Line(run, steps[run.pk], now, lineages[run.pk]) for run in rows]
+    return [Line(run, steps.get(run.pk, ()), now, lineages[run.pk]) for run in rows]
+
+
+def _steps_of(runs: Sequence[Run]) -> dict[int, list[Brief]]:
+    """The steps of each run in their order, as one row a run: fifty runs may well have thousands of them."""
+    rows = (
+        Step.objects.filter(run__in=[run.pk for run in runs])
+        .order_by()
+        .values("run")
+        .annotate(statuses=ArrayAgg("status", order_by="position"), workers=ArrayAgg("worker", order_by="position"))
+    )
+    return {row["run"]: list(map(Brief, row["statuses"], row["workers"])) for row in rows}

@@ -12,7 +12,7 @@ const ACTIONS = [
   "main .actions :is(a, button)",
   "main form.composer footer button",
 ].join(", ");
-const WAYS = "main nav.tabs a";
+const WAYS = "main nav.tabs[aria-label=Views] a";
 
 export function actionsOf(page: ParentNode): Action[] {
   const found = new Map<string, HTMLElement>();

@@ -2,6 +2,7 @@
 import { actionsOf, fitting, type Action } from "./actions";
 import { Choices } from "./choices";
 import { made } from "./made";
+import { showShortcuts } from "./shortcuts";
 
 const PAUSE_MS = 120;
 
@@ -34,11 +35,11 @@ export class Palette {
     this.dialog.addEventListener("close", () => this.asking?.abort());
   }
 
-  open(): void {
+  open(typed: string): void {
     if (this.dialog.open) return;
     if (!this.dialog.isConnected) document.body.append(this.dialog);
     this.actions = actionsOf(document);
-    this.field.value = "";
+    this.field.value = typed;
     this.beyond.replaceChildren();
     this.showActions();
     this.dialog.showModal();
@@ -99,6 +100,10 @@ export class Palette {
     } else if (event.key === "Enter") {
       event.preventDefault();
       this.choose(this.choices.marked(), event.ctrlKey || event.metaKey);
+    } else if (event.key === "?" && this.field.value === "") {
+      event.preventDefault();
+      this.dialog.close();
+      showShortcuts();
     }
   }
 

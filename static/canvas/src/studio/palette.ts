@@ -9,8 +9,13 @@ const SEQUENCE_MS = 1_500; // between `g` and the letter
 
 export type Opened = "palette" | "shortcuts";
 
+/** What is opened, and what was typed while it was fetched. */
+export type Opening = { what: Opened; typed: string };
+
+let awaited: Opening | null = null;
+
 export function startPalette(go: (url: string) => void = (url) => location.assign(url)): void {
-  let begun = 0;
+  let begun = -Infinity; // when `g` was pressed
 
   document.addEventListener("click", (event) => {
     const opener = (event.target as Element).closest("[data-palette-open]");
@@ -29,9 +34,11 @@ export function startPalette(go: (url: string) => void = (url) => location.assig
         void open("palette");
         return;
       }
-      if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event.target) || opener() === null) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (awaited !== null) return keep(event, awaited);
+      if (isBusy(event.target) || opener() === null) return;
       const place = performance.now() - begun < SEQUENCE_MS ? PLACES[event.key] : undefined;
-      begun = event.key === "g" ? performance.now() : 0;
+      begun = event.key === "g" ? performance.now() : -Infinity;
       if (place !== undefined) {
         event.preventDefault();
         event.stopPropagation();
@@ -43,6 +50,13 @@ export function startPalette(go: (url: string) => void = (url) => location.assig
     },
     true,
   );
+}
+
+/** Who types on while the palette is fetched means the palette. */
+function keep(event: KeyboardEvent, opening: Opening): void {
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.key.length === 1) opening.typed += event.key;
 }
 
 /** Whether keys are for somebody else: a field that is typed in, or a dialog. */
@@ -57,16 +71,19 @@ const opener = (): HTMLElement | null => document.querySelector<HTMLElement>("[d
 let loading: Promise<unknown> | undefined;
 
 async function open(what: Opened): Promise<void> {
+  if (awaited !== null) return;
+  const opening = (awaited = { what, typed: "" });
   const link = opener();
   try {
     loading ??= Promise.all([import(/* @vite-ignore */ link?.dataset.script ?? ""), styled(link?.dataset.style ?? "")]);
     await loading;
+    document.dispatchEvent(new CustomEvent<Opening>("studio:open", { detail: opening }));
   } catch {
     loading = undefined;
     if (what === "palette" && link instanceof HTMLAnchorElement) location.assign(link.href); // what it is without scripts
-    return;
+  } finally {
+    awaited = null;
   }
-  document.dispatchEvent(new CustomEvent<Opened>("studio:open", { detail: what }));
 }
 
 function styled(href: string): Promise<void> {
