@@ -13,7 +13,7 @@ import { History } from "./edit/history";
 import { onEditKeys } from "./edit/keys";
 import { Matrix } from "./edit/matrix";
 import { showViews, viewIn, type View } from "./edit/views";
-import { afterSettle } from "./page/htmx";
+import { afterSettle, askNothingWhenLeaving } from "./page/htmx";
 import { keepInUrl, markOutline, selectByClick, selectByKeys, selectionIn } from "./page/selection";
 import { Store } from "./store";
 import { readWorkers } from "./workers";
@@ -41,8 +41,8 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
   const view = new Store<View>(viewIn(location.href));
   const past = new History(form.state());
   let doc: Document = readDocument();
-  /** What was undone or redone is on its way back: it is no change of the person's. */
-  let isGoingBack = false;
+  /** What was undone or redone is asked for, or comes to rest in the page: it is no change of the person's. */
+  let back: "no" | "asked" | "here" = "no";
   let isPreviewOpen = false;
   /** A step is being added: the one that comes back new is selected, and written in. */
   let isAdding = false;
@@ -74,9 +74,11 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
     tools.change({ problems: ofTheWhole(doc).map((problem) => problem.message) });
     for (const place of document.querySelectorAll("[data-counts]")) place.textContent = countsOf(graph);
     if (view.get() === "matrix") matrix.show(doc);
-    if (isGoingBack) past.settle(form.state());
-    else past.note(form.state());
-    isGoingBack = false;
+    if (back === "no") past.note(form.state());
+    if (back === "here") {
+      past.settle(form.state());
+      back = "no";
+    }
     tools.change({ canUndo: past.canUndo, canRedo: past.canRedo });
     const preview = previewed();
     if (preview !== null) preview.open = isPreviewOpen;
@@ -126,8 +128,8 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
 
   const goTo = (state: string | null): void => {
     if (state === null) return;
-    isGoingBack = true;
-    form.restore(state);
+    back = "asked";
+    form.restore(state, (isDone) => (back = isDone ? "here" : "no"));
   };
 
   const acts: ToolActions = {
@@ -192,6 +194,8 @@ function edit(host: HTMLElement, triangle: HTMLElement): void {
     // One that is taken out of the page with the form tells of it, too.
     if (event.target === previewed()) isPreviewOpen = previewed()?.open === true;
   }, true);
+  // A draft that is thrown away must not be kept once more by what the form has yet to have checked.
+  askNothingWhenLeaving((sent) => sent.closest("#draft-said") !== null);
   afterSettle(read);
   read();
   if (view.get() === "matrix") matrix.show(doc);

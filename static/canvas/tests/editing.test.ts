@@ -6,6 +6,7 @@ import { History } from "../src/edit/history";
 import { onEditKeys } from "../src/edit/keys";
 import { Matrix, type Cell } from "../src/edit/matrix";
 import { showViews, viewIn, type View } from "../src/edit/views";
+import { askNothingWhenLeaving } from "../src/page/htmx";
 import { Store } from "../src/store";
 
 const step = (key: string, access: string[] = []) => ({ key, instruction: `Do ${key}`, worker: "atlas", access, role: "", round: 1 });
@@ -173,7 +174,7 @@ describe("what the form says", () => {
   const sent: [string, FormData][] = [];
   beforeEach(() => {
     sent.length = 0;
-    document.body.innerHTML = `<form id="edit" action="/here"><input type="hidden" name="edit"><input type="hidden" name="version" value="3">
+    document.body.innerHTML = `<form id="edit" action="/here"><button name="action" value="check"></button><input type="hidden" name="edit"><input type="hidden" name="version" value="3">
       <input type="hidden" name="seen" value="x"><textarea name="step-s1-instruction">Do\nit</textarea>
       <input type="checkbox" id="s2-reads-s1" name="step-s2-access" value="s1" checked><input type="checkbox" name="step-s1-fresh" value="1"></form>`;
     window.htmx = { trigger: () => undefined, ajax: (_, path, { values }) => (sent.push([path, values as FormData]), Promise.resolve()) };
@@ -191,15 +192,18 @@ describe("what the form says", () => {
     const state = form.state();
     (document.querySelector("textarea") as HTMLTextAreaElement).value = "Do something else";
     (document.querySelector("[name=step-s1-fresh]") as HTMLInputElement).checked = true;
-    form.restore(state);
+    const then = vi.fn();
+    form.restore(state, then);
     await Promise.resolve();
     const [path, values] = sent[0] as [string, FormData];
-    expect(path).toContain("/here");
+    expect(path).toBe("/here"); // and not the button of that name
     expect([...values].filter(([name]) => name.startsWith("step-"))).toEqual([
       ["step-s1-instruction", "Do\nit"],
       ["step-s2-access", "s1"],
     ]);
     expect([values.get("version"), values.get("restored")]).toEqual(["3", "1"]);
+    await Promise.resolve();
+    expect(then).toHaveBeenCalledWith(true);
   });
   test("is ticked from elsewhere as by hand", () => {
     const heard = vi.fn();
@@ -208,5 +212,27 @@ describe("what the form says", () => {
     expect((document.getElementById("s2-reads-s1") as HTMLInputElement).checked).toBe(false);
     expect(heard).toHaveBeenCalledOnce();
     expect(new EditForm().tick("s9", "s1", true)).toBe(false);
+  });
+});
+
+describe("a page that is being left", () => {
+  const asked = (): boolean => document.body.dispatchEvent(new CustomEvent("htmx:beforeRequest", { bubbles: true, cancelable: true }));
+  const answered = (to: string | null): void => {
+    const detail = { xhr: { getResponseHeader: () => to } };
+    document.body.dispatchEvent(new CustomEvent("htmx:beforeOnLoad", { bubbles: true, detail }));
+  };
+  test("asks for nothing more once a form or an answer has led away", () => {
+    document.body.innerHTML = `<form id="edit"></form><div id="said"><form id="over"></form></div>`;
+    askNothingWhenLeaving((form) => form.closest("#said") !== null);
+    const submit = (id: string): void => void document.getElementById(id)?.dispatchEvent(new Event("submit", { bubbles: true }));
+    submit("edit");
+    answered(null);
+    expect(asked()).toBe(true);
+    submit("over");
+    expect(asked()).toBe(false);
+    dispatchEvent(new Event("pageshow"));
+    expect(asked()).toBe(true);
+    answered("/runs/a/");
+    expect(asked()).toBe(false);
   });
 });

@@ -11,8 +11,10 @@ const WIDE = "(min-width: 1100px)";
 /** What the form carries besides what a person has written: it is no part of what can be undone. */
 const CARRIED = new Set(["csrfmiddlewaretoken", "edit", "submit_key", "resume", "seen", "draft", "version", "editor", "other"]);
 
+type Restoring = { restore: string; then: (isDone: boolean) => void };
+
 export class EditForm {
-  private readonly waiting: (Edit | { restore: string })[] = [];
+  private readonly waiting: (Edit | Restoring)[] = [];
   private isBusy = false;
 
   constructor() {
@@ -34,9 +36,9 @@ export class EditForm {
     return new URLSearchParams(written).toString();
   }
 
-  /** Have the form say again what `state` told of it, once all that is under way is answered. */
-  restore(state: string): void {
-    this.waiting.push({ restore: state });
+  /** Have the form say again what `state` told of it, once all that is under way is answered; `then` when it does. */
+  restore(state: string, then: (isDone: boolean) => void): void {
+    this.waiting.push({ restore: state, then });
     if (!this.isBusy) this.next();
   }
 
@@ -95,7 +97,7 @@ export class EditForm {
     const field = hidden(element);
     if (edit === undefined || element === null || field === null) return;
     const library = htmx();
-    if ("restore" in edit) return void this.send(element, edit.restore);
+    if ("restore" in edit) return void this.send(element, edit);
     field.value = JSON.stringify(edit);
     if (library === undefined) return element.requestSubmit();
     this.isBusy = true;
@@ -103,17 +105,16 @@ export class EditForm {
   }
 
   /** Post what the form is to say in its place; without htmx there is nothing that remembers what it said. */
-  private async send(element: HTMLFormElement, state: string): Promise<void> {
+  private async send(element: HTMLFormElement, { restore, then }: Restoring): Promise<void> {
     const values = new FormData(element);
     for (const name of new Set(values.keys())) if (!CARRIED.has(name)) values.delete(name);
-    for (const [name, value] of new URLSearchParams(state)) values.append(name, value);
+    for (const [name, value] of new URLSearchParams(restore)) values.append(name, value);
     values.set("restored", "1");
     this.isBusy = true;
-    try {
-      await htmx()?.ajax("POST", element.action, { target: element, swap: "innerHTML", values });
-    } finally {
-      this.answered();
-    }
+    // The form has a button called "action", which stands in the way of its property of that name.
+    const asked = htmx()?.ajax("POST", element.getAttribute("action") ?? "", { target: element, swap: "innerHTML", values });
+    await asked?.then(() => then(true), () => then(false));
+    this.answered();
   }
 
   private answered(): void {

@@ -32,3 +32,24 @@ export function afterRequest(element: () => Element | null, then: () => void): v
     });
   }
 }
+
+type Answered = { xhr?: { getResponseHeader(name: string): string | null } };
+
+/** Once another page is on its way, by a plain form or by an answer that leads there, ask for nothing more. */
+export function askNothingWhenLeaving(isLeaving: (form: Element) => boolean): void {
+  let leaving = false;
+  document.addEventListener("submit", (event) => {
+    if (isLeaving(event.target as Element)) leaving = true;
+  });
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    const { xhr } = (event as CustomEvent<Answered>).detail;
+    if (xhr?.getResponseHeader("HX-Redirect")) leaving = true;
+  });
+  // A page that the browser has kept comes back as it was left.
+  addEventListener("pageshow", () => (leaving = false));
+  for (const name of ["htmx:beforeRequest", "htmx:before:request"]) {
+    document.addEventListener(name, (event) => {
+      if (leaving) event.preventDefault();
+    });
+  }
+}
