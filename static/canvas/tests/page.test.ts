@@ -126,6 +126,11 @@ describe("what an event makes stale", () => {
     expect(stale(running().succeeded("s1", 11), null)).not.toContain("panel");
     expect(stale(running().add("run.failed", { step: null, code: "x" }), null)).toContain("panel");
   });
+  test("is the panel of any step when the run is held or goes on, which changes what can be done", () => {
+    const held = running().add("run.held", { reason: "pause", step: "s2" });
+    expect(stale(held, "s1")).toContain("panel");
+    expect(stale(held.add("run.resumed", { limit_usd: null }), "s1")).toContain("panel");
+  });
   test("is the head alone when no step is concerned", () => {
     expect(stale(running().add("run.takenover", { driver: "e", claim: 2, lost: "d" }), "s1")).toEqual(["head"]);
   });

@@ -140,7 +140,7 @@ def test_a_run_that_goes_on_can_be_paused(browser: Client, going: Driving) -> No
     page = browser.get(f"/runs/{going.run.code}/").content.decode()
     assert ">Pause</button>" not in page
     assert "Running, to be paused" in page
-    assert "What is under way ends and is kept; nothing more begins." in page
+    assert "What is under way ends and is kept; nothing more begins. If that is all of it, the run ends." in page
 
 
 def test_the_buttons_are_replaced_once_it_is_paused(browser: Client, going: Driving, ada: User) -> None:
@@ -250,6 +250,7 @@ def test_a_result_can_be_corrected_while_the_run_is_held(browser: Client, paused
     content = words(answer.content)
     assert answer.status_code == 200
     assert f"Written by {ada.actor.label}. a digit was wrong" in content
+    assert f"✎ {ada.actor.label} written by a person, attempt 2 of 2" in content
     assert "Before it said South: 53 %" in content
     step = paused.step("s1")
     assert (step.status, step.result) == (Step.Status.WRITTEN, "South: 54 %")

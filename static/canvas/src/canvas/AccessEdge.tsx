@@ -17,7 +17,7 @@ export const AccessEdge = memo(function AccessEdge(props: EdgeProps) {
   return (
     <g
       className="flow-edge"
-      data-carried={edge.tokens !== null}
+      data-carried={edge.tokens !== null || edge.isUncounted === true}
       data-hot={model.selection.edge === null ? model.selection.step === edge.reader : isSelected}
       data-selected={isSelected}
       data-problem={edge.problem !== null}

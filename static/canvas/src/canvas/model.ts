@@ -44,6 +44,8 @@ export type Edge = {
   reader: string;
   /** Tokens that passed; null while nothing has. */
   tokens: number | null;
+  /** Something has passed that nobody counted: what a person wrote. */
+  isUncounted?: boolean;
   problem: string | null;
   difference?: Difference;
 };

@@ -92,6 +92,7 @@ function edgesOf(state: RunState, prefix: string): Edge[] {
       source: prefix + source,
       reader: prefix + step.key,
       tokens: tokensOf(byKey.get(source)),
+      isUncounted: byKey.get(source)?.status === "written",
       problem: null,
     })),
   );

@@ -18,6 +18,8 @@ export function staleParts(
   const isPlanned = before.planning !== after.planning || before.planningWaits !== after.planningWaits;
   const isMarked = before.breakpoints !== after.breakpoints;
   if (isMarked) stale.add("outline").add("panel");
+  // Only while a run is held can a person write a result.
+  if ((before.status === "held") !== (after.status === "held")) stale.add("panel");
   if (isAnother || isPlanned) stale.add("outline").add("answer");
 
   const shown = selected === null ? undefined : stepOf(after, selected);
