@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce
 
-from apps.runs.models import Run, RunQuerySet
+from apps.runs.models import Run, RunQuerySet, Variant
 
 MOST_READ = 10_000  # of all the lineages that are asked for together, the newest runs
 
@@ -42,6 +42,12 @@ class Member:
     status: str
 
 
+def apart_from_experiments(runs: RunQuerySet) -> RunQuerySet:
+    """`runs` without the forks that an experiment on several edges made: those are listed on its own page."""
+    beside = Variant.objects.filter(experiment=OuterRef("experiment")).exclude(pk=OuterRef("pk"))
+    return runs.exclude(Exists(Variant.objects.filter(Exists(beside), fork=OuterRef("pk"))))
+
+
 def lineages_of(runs: Iterable[Run]) -> dict[int, Lineage]:
     """The place of each of `runs` in its lineage, under its primary key, in two queries.
 
@@ -63,7 +69,7 @@ def lineage_of(run: Run) -> Lineage:
 
 
 def _in(roots: set[int]) -> RunQuerySet:
-    return Run.objects.filter(Q(pk__in=roots) | Q(root__in=roots))
+    return apart_from_experiments(Run.objects.filter(Q(pk__in=roots) | Q(root__in=roots)))
 
 
 def _members(roots: set[int]) -> dict[int, list[Member]]:

@@ -21,6 +21,7 @@ from apps.accounts.models import Project, User
 from apps.runs import filters
 from apps.runs.filters import Filter, parse
 from apps.runs.finding import STATES, find
+from apps.runs.lineage import apart_from_experiments
 from apps.runs.models import TRIAL, Run, RunQuerySet, SavedView
 from apps.web.access import person, wants_part
 from apps.web.lines import Line, lines_of
@@ -177,10 +178,10 @@ def _counted(runs: RunQuerySet) -> str:
 def visible_runs(user: User) -> RunQuerySet:
     """The runs that were asked for in the person's projects, the projects named one by one: so the indexes serve.
 
-    Without the tests of workers.
+    Without the tests of workers, and the forks that an experiment made.
     """
     projects = list(Project.objects.visible_to(user).values_list("pk", flat=True))
-    return Run.objects.asked_for().filter(project__in=projects).exclude(profile=TRIAL)
+    return apart_from_experiments(Run.objects.asked_for().filter(project__in=projects).exclude(profile=TRIAL))
 
 
 def visible_tests(user: User) -> RunQuerySet:

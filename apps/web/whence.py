@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from apps.runs.models import Attempt, Run
+from apps.runs.lineage import apart_from_experiments
+from apps.runs.models import Attempt, Run, Variant
 from apps.web.looks import Look, look_of
 from apps.web.planners import kind_of, label_of
 
@@ -88,5 +89,12 @@ class Whence:
 
     @cached_property
     def children(self) -> list[Run]:
-        """The runs that were made from this one, newest first; of many the newest."""
-        return list(self.run.children.only("code").order_by("-pk")[:FORKS_SHOWN])
+        """The runs that people made from this one, newest first; of many the newest."""
+        children = apart_from_experiments(Run.objects.filter(parent=self.run))
+        return list(children.only("code").order_by("-pk")[:FORKS_SHOWN])
+
+    @cached_property
+    def edges_tried(self) -> int:
+        """How many of its access edges were switched off to see what they do."""
+        tried = Variant.objects.filter(experiment__run=self.run, fork__isnull=False).exclude(source="")
+        return tried.values("source", "reader").distinct().count()

@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.runs import experiments
+from apps.runs.lineage import lineage_of
 from apps.runs.models import Experiment, Run, Variant
 from apps.runs.services import stop_run
 from apps.workers.models import Worker
@@ -390,6 +391,30 @@ def test_a_run_that_succeeded_leads_here_from_its_menu(browser: Client, ada: Use
     driving = Driving(make_run(by=ada))
     driving.plan(held)
     assert "/edges/" not in browser.get(f"/runs/{driving.run.code}/").content.decode()
+
+
+def test_the_forks_of_an_experiment_are_listed_here_and_nowhere_else(browser: Client, ada: User, run: Run) -> None:
+    forks = [answered(experiment, *edge, {"s4": RESULTS["s4"]}) for experiment, edge in _on_two_edges(run, ada)]
+
+    places = [browser.get(path).content.decode() for path in ("/", "/runs/", f"/runs/{run.code}/")]
+
+    assert not any(f"/runs/{fork.code}/" in place for fork in forks for place in places)
+    assert "Edges: 2 tried…" in places[2]
+    assert lineage_of(run).is_alone
+    assert all(fork.code in shown(browser, run) for fork in forks)
+
+
+def _on_two_edges(run: Run, by: User) -> list[tuple[Experiment, tuple[str, str]]]:
+    experiment = tried(run, by, ("s2", "s4"), ("s3", "s4"))
+    return [(experiment, ("s2", "s4")), (experiment, ("s3", "s4"))]
+
+
+def test_a_run_that_somebody_made_without_one_edge_is_a_fork_like_any(browser: Client, ada: User, run: Run) -> None:
+    fork = answered(tried(run, ada, ("s2", "s4")), "s2", "s4", {"s4": "Answer: North"})
+
+    assert f"/runs/{fork.code}/" in browser.get("/runs/").content.decode()
+    assert f"/runs/{fork.code}/" in browser.get(f"/runs/{run.code}/").content.decode()
+    assert lineage_of(run).size == 2
 
 
 def test_the_events_of_the_run_tell_of_the_experiment(browser: Client, ada: User, run: Run) -> None:
