@@ -14,7 +14,7 @@ from apps.runs.models import Run
 from apps.runs.services import WorkflowInvalid
 from apps.runs.templates import start_template
 from apps.web.choices import Choice, choices_of
-from apps.web.outlined import Outlined
+from apps.web.outlined import Outlined, in_short
 from apps.web.posted import key_of
 from apps.workers.calls import clean
 from apps.workers.models import Profile
@@ -140,7 +140,7 @@ class Filling:
             )
         except WorkflowInvalid as invalid:
             self.problems = invalid.problems
-            self.errors["workflow"] = f"{invalid.problems[0].message} Choose another worker or another profile."
+            self.errors["workflow"] = in_short(invalid.problems)
         except Invalid as refusal:
             self.errors[refusal.field or "task"] = refusal.message
         return None

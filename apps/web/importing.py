@@ -23,7 +23,7 @@ from apps.runs.services import WorkflowInvalid
 from apps.runs.templates import draw_run, keep_template
 from apps.web.access import person
 from apps.web.choices import Choice, choices_of
-from apps.web.outlined import Outlined
+from apps.web.outlined import Outlined, in_short
 from apps.web.posted import key_of
 from apps.workers.calls import clean
 from apps.workers.models import Profile
@@ -165,7 +165,7 @@ class ImportForm:
     def refuse(self, refusal: StudioError) -> None:
         if isinstance(refusal, WorkflowInvalid):
             self.problems = refusal.problems
-            self.errors["workflow"] = refusal.message
+            self.errors["workflow"] = in_short(refusal.problems)
         elif isinstance(refusal, placeholders.PlaceholderEmpty):
             self.errors["task"] = (
                 f"This is a template: write what {{{refusal.name}}} is to be, or keep it and start it."

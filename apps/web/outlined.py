@@ -121,5 +121,13 @@ class Outlined:
         return look_in(worker) if worker else look_of(slug, None)
 
 
+def in_short(problems: Sequence[Problem]) -> str:
+    """What keeps a workflow from being run, for the head of a form whose steps say the rest."""
+    if all(problem.code == "unknown-worker" for problem in problems):
+        return "Choose who does the steps that are marked, or another profile."
+    more = len(problems) - 1
+    return problems[0].message + (f" And {more} more, at the steps." if more else "")
+
+
 def look_in(worker: Worker) -> Look:
     return Look(worker.slug, worker.name, worker.letter, worker.colour, worker.simulated)

@@ -155,6 +155,7 @@ def test_a_phone_need_not_scroll_sideways(server: Server, kept: Kept, opened: Ca
                 "'#canvas, .scroll, pre, .md table')).map((one) => one.getBoundingClientRect().right))"
             )
             assert widest <= 391, path
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
 # --- templates -------------------------------------------------------------------------------------------------------

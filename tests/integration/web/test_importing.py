@@ -210,7 +210,6 @@ def test_a_hostile_text_is_text(browser: Client, pool: Profile) -> None:
 
     said = response.content.decode()
     assert "<script>x" not in said
-    assert "49" not in html.unescape(said).split("<main")[1].split("7*7")[0]
     assert "{{ 7*7 }}" in html.unescape(said)
 
 

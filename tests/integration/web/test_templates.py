@@ -219,7 +219,7 @@ def test_a_worker_that_is_disabled_or_gone_is_said_at_its_step(browser: Client, 
 
     assert before.count('<p class="error">Birch is disabled.</p>') == 2
     assert response.status_code == 422
-    assert "Step 1 is given to “sim-birch”, which is not a worker of this pool." in response.content.decode()
+    assert "Choose who does the steps that are marked" in response.content.decode()
     assert not Run.objects.exists()
 
 
