@@ -30,12 +30,10 @@ export class Page {
   }
 
   /** As it was; `heard` is what a stream had said by then. */
-  show({ state, inside, time }: Then, steps: ReadonlyMap<string, Step>, heard: (stream: string) => string): void {
-    const all = [state, ...inside.values()];
-    const cost = all.reduce((sum, each) => sum + each.costUsd, 0);
+  show({ state, time }: Then, steps: ReadonlyMap<string, Step>, heard: (stream: string) => string): void {
     write("elapsed", seconds(Math.max(0, time - this.begin)));
-    write("tokens", count(all.reduce((sum, each) => sum + each.tokens, 0)));
-    write("cost", cost > 0 ? usd(cost) : "nothing yet");
+    write("tokens", count(state.tokens)); // with those of nested runs, once their steps are done
+    write("cost", state.costUsd > 0 ? usd(state.costUsd) : "nothing yet");
     showStatus(state.status, SAID[state.status]);
     for (const place of texts()) showStep(place, steps.get(place.dataset.key ?? ""), heard);
     showAnswer(state.status === "succeeded");
