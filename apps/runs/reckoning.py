@@ -57,6 +57,8 @@ class Reckoner:
         self.workflow = workflow
         self.pool = pool
         self.results = results
+        self.workers = {step.key: step.worker for step in workflow.steps}
+        self.longest: dict[str, int] = {}
         self.likely_out: dict[str, int | None] = {}
         self.counts: dict[str, int] = {}
         self.of_workers: dict[str, int | None] = {}
@@ -99,11 +101,12 @@ class Reckoner:
 
     def _longest(self, key: str) -> int:
         """How many tokens a step that runs can answer at most, whoever stands in for its worker."""
-        frozen = self.pool.get(self.workflow.step(key).worker)
-        if frozen is None or is_nested(frozen):
-            return LONGEST_REPLY_TOKENS
-        chain = [frozen, *frozen.get("fallbacks", ())]
-        return max(most_output_tokens(each.get("max_output_tokens"), each["identity"]["params"]) for each in chain)
+        if key not in self.longest:
+            frozen = self.pool.get(self.workers[key])
+            chain = [] if frozen is None or is_nested(frozen) else [frozen, *frozen.get("fallbacks", ())]
+            asked = [most_output_tokens(each.get("max_output_tokens"), each["identity"]["params"]) for each in chain]
+            self.longest[key] = max(asked, default=LONGEST_REPLY_TOKENS)
+        return self.longest[key]
 
     def _at_most(self, text: str) -> int:
         """More tokens than any model is likely to count for a section."""

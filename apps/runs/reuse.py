@@ -22,13 +22,9 @@ Recorded = dict[tuple[str, str], Attempt]
 
 def render(workflow: Workflow, step: Step, *, task: str, results: Mapping[str, str]) -> Rendered:
     """The messages for `step`, from the results it may read. Where a source has none it is left out."""
+    places = {each.key: (at, each.instruction) for at, each in enumerate(workflow.steps)}
     accessed = [
-        Accessed(
-            key=source,
-            position=workflow.position(source),
-            instruction=workflow.step(source).instruction,
-            result=results.get(source, ""),
-        )
+        Accessed(key=source, position=places[source][0], instruction=places[source][1], result=results.get(source, ""))
         for source in step.access
     ]
     return worker_messages(task=task, instruction=step.instruction, accessed=accessed, show_task=workflow.show_task)
@@ -109,6 +105,7 @@ def forecast(
     results: dict[str, str] = {}
     before = _latest_texts(known)
     told: list[Forecast] = []
+    numbers = {key: number for number, key in enumerate(workflow.keys, start=1)}
     for step in workflow.steps:
         rerun = [source for source in step.access if source not in results]
         worker = pool.get(step.worker)
@@ -121,7 +118,7 @@ def forecast(
             may_reuse = all(source in same for source in step.access) and bool(
                 _taken(workflow, step, task=task, worker=worker, results=same, known=known)
             )
-            reason = f"its context changes because {_run(workflow, rerun)}"
+            reason = f"its context changes because {_run(sorted(numbers[source] for source in rerun))}"
             told.append(Forecast(step.key, "run", reason, may_reuse=may_reuse))
         elif attempt := _taken(workflow, step, task=task, worker=worker, results=results, known=known):
             results[step.key] = attempt.text
@@ -135,9 +132,8 @@ def forecast(
     return told
 
 
-def _run(workflow: Workflow, keys: Sequence[str]) -> str:
+def _run(numbers: Sequence[int]) -> str:
     """`step 2 runs`, `steps 2 and 4 run`"""
-    numbers = sorted(workflow.position(key) + 1 for key in keys)
     return f"step {numbers[0]} runs" if len(numbers) == 1 else f"steps {listed(numbers)} run"
 
 
