@@ -120,6 +120,7 @@ function watch(host: HTMLElement): void {
     markOutline(selected.get());
     markEdge(model.get().selection.edge);
     stopGrids();
+    aimTabs();
     panel.settle();
     scrub.settle();
     showFirstTokens(begunAt);

@@ -68,7 +68,7 @@ export const StepCard = memo(function StepCard({ data }: { data: StepNodeData })
         )}
       </div>
       {card.nest !== null && (
-        <FoldButton group={card.key} isOpen={false} about={`the run within step ${card.position}`}>
+        <FoldButton group={card.key} isOpen={false} about={`the run within step ${card.position}, ${card.nest.progress}`}>
           {card.nest.progress}
         </FoldButton>
       )}
