@@ -9,14 +9,14 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from django.db import connection
-from django.db.models import BooleanField, DurationField, Exists, ExpressionWrapper, F, Func, OuterRef, Q, Value
-from django.db.models.expressions import Combinable
+from django.db.models import DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
+from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Coalesce, Concat
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from apps.accounts.models import User
 from apps.runs.filters import Comparison, Condition, Filter, Match, Measure, Moment, Words, instant
-from apps.runs.models import TRIAL, Run, RunQuerySet, RunWords, Step
+from apps.runs.models import TRIAL, Run, RunQuerySet, Step
 from apps.workers.models import Profile, Worker
 
 STATES: dict[str, tuple[str, ...]] = {
@@ -57,14 +57,6 @@ class Asking:
     now: datetime
 
 
-class _Matches(Func):
-    """Whether words are what a query wants."""
-
-    template = "%(expressions)s"
-    arg_joiner = " @@ "
-    output_field: Any = BooleanField()
-
-
 def find(runs: RunQuerySet, asked: Filter, *, by: User, now: datetime) -> RunQuerySet:
     """Those of `runs` for which every term holds, in no order of its own."""
     asking = Asking(by=by, now=now)
@@ -92,8 +84,7 @@ def _condition(condition: Condition, asking: Asking) -> Q:
 
 
 def _has(words: Words) -> Q:
-    wanted = Func(Value(words.text), Value(not words.exact), function="runs_wanted")
-    return Q(pk__in=RunWords.objects.filter(_Matches(F("words"), wanted)).values("run"))
+    return Q(pk__in=RawSQL("SELECT runs_with(%s, %s)", [words.text, not words.exact]))
 
 
 # --- fields that have a value ---------------------------------------------------------------------------------------
