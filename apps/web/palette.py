@@ -34,6 +34,8 @@ class Place:
 PLACES = (
     Place("Compose a task", "/", keys="g c"),
     Place("Runs", "/runs/", keys="g r"),
+    Place("Templates", "/workflows/"),
+    Place("Import a workflow", "/workflows/import/"),
     Place("Workers", "/workers/", keys="g w"),
     Place("Conductors", "/conductors/", keys="g o"),
     Place("Compare two runs", "/compare/"),

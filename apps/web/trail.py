@@ -136,6 +136,25 @@ def _tried(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     ]
 
 
+def _shared(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    ends = data.get("expires_at")
+    until = f"until {datetime.fromisoformat(ends):%-d %b %Y}" if isinstance(ends, str) else "until it is revoked"
+    return [f"by the link {data.get('begins')}…", until, *(["its costs hidden"] if data.get("hides_costs") else [])]
+
+
+def _unshared(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"the link {data.get('begins')}… opens nothing any more"]
+
+
+def _exported(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    forms = {"json": "its workflow as JSON", "lists": "its workflow as three lists", "replay": "as a page that replays"}
+    return [forms.get(str(data.get("as")), str(data.get("as")))]
+
+
+def _templated(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"template {data.get('template')}, version {data.get('version')}"]
+
+
 def _name(looks: Mapping[str, Look], slug: object) -> str:
     look = looks.get(str(slug))
     return look.name if look else str(slug)
@@ -153,6 +172,10 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "step.written": _written,
     "embedding.done": _embedded,
     "embedding.failed": _embedded,
+    "run.shared": _shared,
+    "run.unshared": _unshared,
+    "run.exported": _exported,
+    "run.templated": _templated,
     "experiment.started": _trying,
     "experiment.ended": _tried,
 }
@@ -191,7 +214,7 @@ def _facts(data: dict[str, Any]) -> Sequence[str]:
 
 def _text(texts: dict[str, str | None]) -> str:
     """The one text that tells most about the event."""
-    for name in ("error", "reason", "answer", "result", "task"):
+    for name in ("error", "reason", "answer", "result", "task", "name"):
         if text := texts.get(name):
             return " ".join(text.split())
     return ""

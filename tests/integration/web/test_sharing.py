@@ -221,6 +221,18 @@ def test_making_and_revoking_stand_in_the_runs_trail(browser: Client, ended: Run
     assert told[0].actor.label == "ada"
 
 
+def test_the_events_of_the_run_say_it_in_words(browser: Client, ended: Run) -> None:
+    browser.post(f"/runs/{ended.code}/share/", {"expires": "", "hide_costs": "1"})
+    share = Share.objects.get()
+    browser.post(f"/runs/{ended.code}/share/{share.pk}/revoke/")
+    browser.get(f"/runs/{ended.code}/replay/")
+
+    said = page(browser, f"/runs/{ended.code}/?view=events")
+    assert f"by the link {share.begins}… · until it is revoked · its costs hidden" in said
+    assert f"the link {share.begins}… opens nothing any more" in said
+    assert "as a page that replays" in said
+
+
 @pytest.mark.parametrize("status", ["queued", "held", "running"])
 def test_a_run_that_goes_on_is_not_shared(browser: Client, ada: User, status: str) -> None:
     run = a_run(ada, status=status)

@@ -158,6 +158,7 @@ def test_a_run_is_started_with_the_placeholders_filled_in(browser: Client, templ
     assert run.task == "Which region grew most in 2025? Answer as {json}."
     assert (run.workflow, run.status, run.setup["planner"]) == (template.workflow, "queued", "saved")
     assert verbs(run.trail) == ["run.submitted", "run.templated", "workflow.adopted"]
+    assert f"template {template.pk}, version 1</span> Growth" in page(browser, f"/runs/{run.code}/?view=events")
 
 
 def test_a_value_is_data_whatever_it_says(browser: Client, template: SavedWorkflow) -> None:
@@ -332,6 +333,12 @@ def test_from_scratch_an_empty_task_is_said_at_its_field(browser: Client, pool: 
 
 def test_the_page_one_starts_from_leads_to_the_templates(browser: Client, pool: Profile) -> None:
     assert 'href="/workflows/">Start from a template' in page(browser, "/")
+
+
+def test_templates_are_found_from_every_page(browser: Client, template: SavedWorkflow) -> None:
+    assert 'href="/workflows/" aria-current="page">Templates</a>' in page(browser, "/workflows/")
+    assert 'href="/workflows/" aria-current="true">Templates</a>' in page(browser, f"/workflows/{template.pk}/")
+    assert 'href="/workflows/"' in page(browser, "/palette/?q=templ")
 
 
 def test_a_run_leads_to_being_kept_shared_and_downloaded(browser: Client, ada: User) -> None:
