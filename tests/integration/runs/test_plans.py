@@ -1,4 +1,4 @@
-"""Several plans for one task, asked of a planner that answers; one of them is picked, while another person picks too."""
+"""Several plans for one task, asked of a planner that answers; one of them is picked while another person picks."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
