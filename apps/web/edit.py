@@ -24,12 +24,10 @@ from apps.web.access import person, visible_run
 from apps.web.draft import Draft, edited, read_form
 from apps.web.judged import Judged
 from apps.web.kept import Kept, hold_in
-from apps.web.posted import key_of
+from apps.web.posted import LONGEST_SEAL, key_of
 from apps.web.standing import Standing
 from apps.web.trouble import Trouble, trouble_of
 from apps.workflows.graph import Problem
-
-LONGEST_SEAL = 20_000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,9 +15,9 @@ from apps.runs.estimates import Preview, changes_since, preview_of_fork, preview
 from apps.runs.models import Run
 from apps.runs.reuse import Forecast
 from apps.web.draft import Draft
-from apps.web.figures import plural, short_title, usd
+from apps.web.figures import short_title, usd
 from apps.web.looks import Look, look_of
-from apps.web.previewed import Row, money_of, rows_of, told_of
+from apps.web.previewed import Row, button_of, money_of, rows_of, told_of
 from apps.web.sinks import SinkForm, form_of_sink
 from apps.web.working import Doing, doing
 from apps.workflows import graph
@@ -185,19 +185,11 @@ class Judged:
         return sum(fate.verdict == "run" for fate in self.forecast)
 
     @property
-    def reuses(self) -> int:
-        return sum(fate.verdict == "reuse" for fate in self.forecast)
-
-    @property
     def button(self) -> str:
         """`Run 2 steps, reuse 3`"""
         if self.is_review:
             return "Approve and run with these changes" if self.is_changed else "Approve and run"
-        if self.errors:
-            return "Run"
-        if not self.runs:
-            return f"Reuse all {plural(self.reuses, 'step')}"
-        return f"Run {plural(self.runs, 'step')}" + (f", reuse {self.reuses}" if self.reuses else "")
+        return button_of(self.preview) if self.preview else "Run"
 
     @property
     def money(self) -> str:

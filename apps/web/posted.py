@@ -9,6 +9,7 @@ from django.http import QueryDict
 from apps.core.errors import Invalid
 
 LONGEST_REASON = 2_000
+LONGEST_SEAL = 20_000  # of a preview, see `estimates`
 SUM = re.compile(r"[0-9]{1,9}(\.[0-9]{1,4})?|\.[0-9]{1,4}")  # as finely as limits are kept
 
 

@@ -68,6 +68,15 @@ def _note(estimate: Estimate) -> str:
     return ", ".join(filter(None, [estimate.basis, why.get(estimate.unknown, ""), tries]))
 
 
+def button_of(preview: Preview) -> str:
+    """`Run 2 steps, reuse 3`"""
+    runs = len(preview.running)
+    reuses = len(preview.fates) - runs
+    if not runs:
+        return f"Reuse all {plural(reuses, 'step')}"
+    return f"Run {plural(runs, 'step')}" + (f", reuse {reuses}" if reuses else "")
+
+
 def money_of(preview: Preview) -> str:
     """`likely ≈ $0.01, at most $0.04` for all that runs; empty where nothing does."""
     if not preview.running:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from apps.web import compose, health, runs_list, sign_in
 from apps.web import sockets as live
+from apps.web.again import urls as again_urls
 from apps.web.compare import urls as compare_urls
 from apps.web.conductors import urls as conductor_urls
 from apps.web.edges import urls as edge_urls
@@ -46,6 +47,7 @@ urlpatterns: list[URLPattern] = [
     *viewing_urls,
     *ledger_urls,
     *edit_urls,
+    *again_urls,
     *edge_urls,
     *compare_urls,
     *conductor_urls,
