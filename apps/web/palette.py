@@ -36,6 +36,7 @@ PLACES = (
     Place("Runs", "/runs/", keys="g r"),
     Place("Templates", "/workflows/"),
     Place("Import a workflow", "/workflows/import/"),
+    Place("Templates", "/workflows/", keys="g t"),
     Place("Workers", "/workers/", keys="g w"),
     Place("Conductors", "/conductors/", keys="g o"),
     Place("Compare two runs", "/compare/"),

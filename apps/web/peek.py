@@ -37,7 +37,7 @@ def context_of(run: Run) -> dict[str, Any]:
         "line": line,
         "run": line.run,
         "parent": run.parent,
-        "task": _cut(task, TASK_CHARS),
+        "task": _cut(task.removeprefix(line.run.title).strip(), TASK_CHARS),
         "answer": _cut(answer, ANSWER_CHARS),
         "error": error,
         "tokens": line.run.input_tokens + line.run.output_tokens,

@@ -8,6 +8,7 @@ export type Group = { readonly name: string; readonly where?: string; readonly k
 export const PLACES: Readonly<Record<string, string>> = {
   c: "/",
   r: "/runs/",
+  t: "/workflows/",
   w: "/workers/",
   o: "/conductors/",
 };
@@ -31,13 +32,21 @@ export const SHORTCUTS: readonly Group[] = [
       { keys: "j k", does: "Choose the next or the previous step" },
       { keys: "f", does: "Fold or unfold a round or a run within the run, in the graph" },
       { keys: "b", does: "Set a breakpoint at the chosen step, or take it away" },
-      { keys: "Enter", does: "Choose the step that has the focus, in the graph" },
+      { keys: "↑ ↓ ← →", does: "Go from step to step in the graph, from cell to cell in the matrix, from event to event in time" },
+      { keys: "Enter", does: "Choose what has the focus" },
     ],
   },
   {
     name: "Editing a workflow",
     where: "#canvas[data-mode=edit]",
-    keys: [{ keys: "Delete", does: "Remove the step or the access that has the focus, in the graph" }],
+    keys: [
+      { keys: "a d", does: "Add a step, or duplicate the chosen one" },
+      { keys: "Delete", does: "Remove the chosen step, or the access that has the focus" },
+      { keys: "[ ]", does: "Move the chosen step up or down" },
+      { keys: "i w", does: "Write its instruction, or choose its worker" },
+      { keys: "m", does: "Change between graph and matrix" },
+      { keys: "Ctrl Z", does: "Undo; with Shift, do again" },
+    ],
   },
   {
     name: "Two runs beside each other",
@@ -55,6 +64,7 @@ export const SHORTCUTS: readonly Group[] = [
       { keys: "Ctrl K", does: "Do something here, go somewhere, find a run" },
       { keys: "g c", does: "Go to Compose" },
       { keys: "g r", does: "Go to the runs" },
+      { keys: "g t", does: "Go to the templates" },
       { keys: "g w", does: "Go to the workers" },
       { keys: "g o", does: "Go to the conductors" },
       { keys: "?", does: "Show these keys" },
