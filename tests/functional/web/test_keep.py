@@ -178,6 +178,21 @@ def test_a_template_is_filled_in_seen_and_started(server: Server, kept: Kept, op
         assert "Which <b>{year}</b> grew most in 2025?" in page.locator("h1").inner_text()
 
 
+def test_a_run_is_kept_with_what_was_selected_as_a_placeholder(
+    server: Server, kept: Kept, opened: Callable[[], Any]
+) -> None:
+    with signed_in(server, opened) as page:
+        page.goto(f"{server.url}/runs/{kept.run.code}/template/")
+        page.locator("#name").fill("From a run")
+        page.locator("#task").fill("Which region grew most?")
+        page.locator("#task").evaluate("field => field.setSelectionRange(6, 12)")
+        page.get_by_role("button", name="Make the selection a placeholder").click()
+        page.keyboard.type("what")
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_url("**/workflows/*/")
+        assert page.get_by_label("what", exact=True).is_visible()
+
+
 def test_everything_works_without_scripts(server: Server, kept: Kept, opened: Callable[[], Any]) -> None:
     with signed_in(server, opened, java_script_enabled=False) as page:
         page.goto(f"{server.url}/workflows/{kept.template.pk}/")
