@@ -18,7 +18,7 @@ from apps.audit.log import STUDIO, Actor, Entry
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import log, services
 from apps.runs.effects import measure
-from apps.runs.forecasts import Edge, Forecasts, edges_of, without
+from apps.runs.forecasts import Edge, Forecasts, asked_anew, edges_of, tried_edges, without
 from apps.runs.models import Experiment, Run, Variant
 
 MOST_EDGES = 60
@@ -53,6 +53,7 @@ def start_experiment(
 ) -> Experiment:
     """Try each of `edges`, (source, reader), once; with a `baseline` also the whole run once more without any change.
 
+    The reader of an edge that was tried before is asked once more: that makes another sample.
     All of it together costs no more than `limit_usd`, as far as prices are known.
 
     :raises NotToBeTried: the run has no answer. :raises UnderWay: another experiment on it is under way.
@@ -213,7 +214,7 @@ def _fork(experiment: Experiment, variant: Variant, limit_usd: Decimal, now: dat
         workflow=workflow,
         by=experiment.owner,
         now=now,
-        fresh=() if edge else workflow.keys,
+        fresh=asked_anew(workflow, edge, tried=tried_edges(run)),
         reason=_reason(run, edge),
         limit_usd=limit_usd,
         submit_key=f"experiment-{experiment.pk}-{variant.position}",

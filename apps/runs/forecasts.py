@@ -3,14 +3,14 @@
 Read once for all edges: the workers as they are now, and what the lineage has recorded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 from apps.accounts.models import User
 from apps.runs.estimates import Preview
-from apps.runs.models import Run
+from apps.runs.models import Run, Variant
 from apps.runs.reckoning import Estimate, Reckoner
 from apps.runs.reuse import Forecast, Recorded, forecast
 from apps.runs.services import pool_for, recorded_for_fork
@@ -34,6 +34,22 @@ def without(workflow: Workflow, edge: Edge | None) -> Workflow:
     return apply(workflow, Deny(reader=reader, source=source)).workflow
 
 
+def tried_edges(run: Run) -> set[Edge]:
+    """The edges without which the run was tried to an end."""
+    ended = Variant.objects.filter(experiment__run=run, state__in=[Variant.State.DONE, Variant.State.FAILED])
+    return set(ended.exclude(source="").values_list("source", "reader"))
+
+
+def asked_anew(workflow: Workflow, edge: Edge | None, *, tried: Collection[Edge]) -> tuple[str, ...]:
+    """The steps of a fork without the edge that take no recorded result: all of them where nothing is changed.
+
+    Where the edge was tried before its reader is asked once more: what it said then would be no second sample.
+    """
+    if edge is None:
+        return workflow.keys
+    return (edge[1],) if edge in tried else ()
+
+
 class Forecasts:
     """The fate of each fork of `run` that `by` could start."""
 
@@ -50,6 +66,10 @@ class Forecasts:
         return {worker["slug"]: worker for worker in pool_for(self.run, by=self.by)}
 
     @cached_property
+    def tried(self) -> set[Edge]:
+        return tried_edges(self.run)
+
+    @cached_property
     def _known(self) -> Recorded:
         return recorded_for_fork(self.run, keys=self.workflow.keys)
 
@@ -59,7 +79,7 @@ class Forecasts:
     def of(self, edge: Edge | None) -> Preview:
         """What a fork without the edge would do; where none is named, the whole run once more."""
         workflow = self.workflow_without(edge)
-        fresh = () if edge else workflow.keys
+        fresh = asked_anew(workflow, edge, tried=self.tried)
         fates = self._fates(workflow, fresh)
         reckoner = Reckoner(
             self.run, workflow, self.pool, {fate.step: fate.source.text for fate in fates if fate.source}
@@ -71,9 +91,19 @@ class Forecasts:
         return Preview(workflow, fresh, fates, estimates, None, self.pool)
 
     @cached_property
-    def unchanged(self) -> list[Forecast]:
-        """Steps that would run though nothing is changed: what differs then is not an edge's doing alone."""
-        return [fate for fate in self._fates(self.workflow, ()) if fate.verdict == "run" and not self._waits(fate)]
+    def otherwise(self) -> dict[str, str]:
+        """Steps of a fork without any change that would not come to what they came to in the run, and why.
+
+        What a fork without an edge does differently is then not that edge's doing alone.
+        """
+        own = dict(self.run.steps.values_list("key", "result"))
+        found = {}
+        for fate in self._fates(self.workflow, ()):
+            if fate.verdict == "run" and not self._waits(fate):
+                found[fate.step] = f"runs again, because {fate.reason}"
+            elif fate.source is not None and fate.source.text != own.get(fate.step):
+                found[fate.step] = f"takes what a worker answered in run {fate.source.run.code}"
+        return found
 
     def _fates(self, workflow: Workflow, fresh: tuple[str, ...]) -> list[Forecast]:
         return forecast(workflow, task=self.run.task, pool=self.pool, known=self._known, fresh=fresh)

@@ -19,8 +19,7 @@ from apps.runs import experiments
 from apps.runs.estimates import Preview
 from apps.runs.experiments import MOST_EDGES
 from apps.runs.forecasts import Edge, Forecasts, edges_of, summed
-from apps.runs.models import Experiment, Run
-from apps.runs.reuse import Forecast
+from apps.runs.models import Experiment, Run, Variant
 from apps.web.access import person, visible_run
 from apps.web.figures import plural, usd
 from apps.web.posted import reason_in, usd_in
@@ -64,12 +63,8 @@ class Choice:
 
     ends: Ends
     preview: Preview
+    is_known: bool  # it was tried before: this would be another sample
     is_chosen: bool
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it was tried before, so that a fork would take over every answer."""
-        return not self.preview.estimates
 
     @property
     def runs(self) -> str:
@@ -123,9 +118,9 @@ class Trying:
 
     def _choice(self, edge: Edge) -> Choice:
         ends = ends_of(self.run, self._forecasts.workflow, *edge)
-        preview = self._forecasts.of(edge)
-        is_chosen = bool(preview.estimates) if self.is_fresh_form else ends.value in self.form.edges
-        return Choice(ends, preview, is_chosen)
+        is_known = edge in self._forecasts.tried
+        is_chosen = not is_known if self.is_fresh_form else ends.value in self.form.edges
+        return Choice(ends, self._forecasts.of(edge), is_known, is_chosen)
 
     @cached_property
     def alone(self) -> Choice | None:
@@ -139,7 +134,7 @@ class Trying:
 
     @cached_property
     def _all(self) -> tuple[Decimal | None, Decimal | None]:
-        return summed([choice.preview for choice in self.choices])
+        return summed([choice.preview for choice in self.choices if choice.is_chosen])
 
     @property
     def chosen(self) -> int:
@@ -156,7 +151,8 @@ class Trying:
     @property
     def suggested(self) -> str:
         """A limit that will do in all likelihood; nothing where nobody can say."""
-        previews = [self.alone.preview] if self.alone else [*(each.preview for each in self.choices), self.once_more]
+        chosen = [choice.preview for choice in self.choices if choice.is_chosen] if not self.alone else []
+        previews = [self.alone.preview] if self.alone else [*chosen, self.once_more]
         likely, most = summed(previews)
         if likely is None or most is None:
             return ""
@@ -164,14 +160,24 @@ class Trying:
         return str(min(most, max(likely * GENEROUS, least)).quantize(CENT, ROUND_UP))
 
     @property
+    def wants_baseline(self) -> bool:
+        """Whether the run once more is proposed: it is, until that was done."""
+        return self.form.baseline if not self.is_fresh_form else not self.is_repeated
+
+    @cached_property
+    def is_repeated(self) -> bool:
+        done = Variant.objects.filter(experiment__run=self.run, state=Variant.State.DONE, source="")
+        return done.exists()
+
+    @property
     def limit_usd(self) -> str:
         return self.suggested if self.is_fresh_form else self.form.limit_usd
 
     @property
-    def unchanged(self) -> list[tuple[int, Forecast]]:
-        """Steps that would run again though nothing is changed, by their numbers."""
-        workflow = self._forecasts.workflow
-        return [(workflow.position(fate.step) + 1, fate) for fate in self._forecasts.unchanged]
+    def otherwise(self) -> list[tuple[int, str]]:
+        """By their numbers, steps that would come to something else though nothing is changed, and why."""
+        forecasts = self._forecasts
+        return [(forecasts.workflow.position(key) + 1, why) for key, why in forecasts.otherwise.items()]
 
 
 @require_safe

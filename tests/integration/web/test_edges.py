@@ -82,7 +82,7 @@ def test_every_edge_is_offered_with_what_trying_it_runs_and_likely_costs(browser
 
     assert re.findall(r'name="edges" value="([\w:]+)" checked', page) == ["s1:s3", "s2:s4", "s3:s4"]
     assert "2 steps, likely $" in page  # without 1 → 3, steps 3 and 4 run
-    assert re.search(r"Likely \$0\.\d+ in all, at most \$\d", page)
+    assert re.search(r"As chosen below: likely \$0\.\d+, at most \$\d", page)
     assert "once more without any change" in page
     limit = re.search(r'name="limit_usd"[^>]* value="([\d.]+)"', page)
     assert limit is not None
@@ -96,7 +96,24 @@ def test_what_was_tried_is_not_chosen_again(browser: Client, ada: User, run: Run
 
     assert re.findall(r'name="edges" value="([\w:]+)" checked', page) == ["s1:s3", "s3:s4"]
     assert page.count("tried already") == 1
-    assert "Fork without this edge, reusing all" in shown(browser, run, edge="s2:s4")
+    assert "step 4 is asked once more, which makes another sample" in shown(browser, run, edge="s2:s4")
+
+
+def test_an_edge_that_was_tried_is_tried_again_with_its_reader_asked_anew(browser: Client, ada: User, run: Run) -> None:
+    answered(tried(run, ada, ("s3", "s4")), "s3", "s4", {"s4": "Answer: North"})
+    again = tried(run, ada, ("s3", "s4"))
+    fork = again.variants.get().fork
+    assert fork is not None
+    assert fork.fresh == ["s4"]
+    answered(again, "s3", "s4", {"s4": RESULTS["s4"]})
+
+    page = shown(browser, run)
+
+    assert edges_in(page) == ["s3-s4"]
+    assert "the same answer 1 of 2 times" in page
+    assert re.search(r"\d+ % to 100 % alike", page)
+    assert "Few samples were taken" in page
+    assert page.count(">Compare<") == 2
 
 
 def test_one_edge_alone_is_told_step_by_step(browser: Client, run: Run) -> None:
@@ -117,7 +134,18 @@ def test_an_edge_that_is_none_shows_the_page_of_all(browser: Client, run: Run) -
 def test_where_something_would_run_anyway_it_is_said_that_the_edge_is_not_alone(browser: Client, run: Run) -> None:
     Worker.objects.filter(slug="sim-birch").update(model="sim-birch:seed=2")
 
-    assert "What differs is not the edge’s doing alone." in shown(browser, run)
+    page = shown(browser, run)
+
+    assert "What differs is not the edge’s doing alone." in page
+    assert "step 1 runs again, because its instruction, worker or access list changed" in page
+
+
+def test_where_a_result_was_written_by_hand_a_fork_cannot_take_it_over_and_it_is_said(
+    browser: Client, run: Run
+) -> None:
+    run.steps.filter(key="s3").update(result="West", status="written")  # in the place of what the worker had said
+
+    assert f"step 3 takes what a worker answered in run {run.code}" in shown(browser, run)
 
 
 def test_of_many_edges_only_so_many_are_offered_and_it_is_said(browser: Client, ada: User) -> None:
