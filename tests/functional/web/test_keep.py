@@ -146,7 +146,8 @@ def test_nobody_is_kept_out_by_how_these_pages_are_made(
 
 
 def test_a_phone_need_not_scroll_sideways(server: Server, kept: Kept, opened: Callable[[], Any]) -> None:
-    with signed_in(server, opened, viewport={"width": 390, "height": 844}) as page:
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    with signed_in(server, opened, **phone) as page:
         for path, ready in kept.pages:
             page.goto(server.url + path)
             page.locator(ready).first.wait_for()
