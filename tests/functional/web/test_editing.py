@@ -265,6 +265,7 @@ def test_nobody_is_kept_out_of_the_edit_page(
         found += judged(page, f"{edited}?view=matrix&step=s2", "#matrix input")
         found += judged(page, f"{server.url}/runs/{failed.code}/edit/?resume=1", ".failed button")
         found += judged(page, f"{server.url}/runs/{failed.code}/", ".flow-card")
+        found += judged(page, f"{server.url}/runs/{failed.code}/again/", ".offer")
         found += judged(page, f"{server.url}/runs/{held.code}/edit/", ".flow-card")
         edit(page, server, run, "?step=s4")
         page.locator("#s4-fresh").check()
