@@ -3,9 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import quote
 
 from django.db import connection
 from django.db.models.functions import Coalesce
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from apps.runs.models import Attempt, Step
 from apps.web.figures import count, listed, plural, short_title
@@ -52,7 +56,7 @@ class Passed:
         return "empty" if self.is_empty else "given" if self.is_given else "kept"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Cell:
     """One step beside one before it. `state` is given, may (not yet), empty, kept (from it) or never."""
 
@@ -87,8 +91,36 @@ class Row:
     title: str
     look: Look
     cells: Sequence[Cell]
+    page_url: str
     rest: int  # columns that are not before it
     begins_round: int  # the round that it is the first of; 0 otherwise
+
+    @property
+    def drawn(self) -> SafeString:
+        """Its cells as HTML. Of 150 steps there are eleven thousand, over which a template would sit for a second."""
+        never = '<td data-cell="never" id="m{}-{}"></td>'
+        return mark_safe(  # noqa: S308 - numbers of ours, and what format_html has escaped
+            "".join(
+                never.format(cell.row, cell.column) if cell.state == "never" else self._link(cell)
+                for cell in self.cells
+            )
+        )
+
+    def _link(self, cell: Cell) -> SafeString:
+        edge = f"{cell.source}:{self.step.key}"
+        return format_html(
+            '<td data-cell="{}"><a href="{}?view=matrix&amp;edge={}" id="m{}-{}" data-edge="{}"'
+            ' title="{}" aria-label="{}">{}</a></td>',
+            cell.state,
+            self.page_url,
+            quote(edge, safe=":"),
+            cell.row,
+            cell.column,
+            edge,
+            cell.words,
+            cell.words,
+            cell.figure,
+        )
 
     @property
     def summary(self) -> str:
@@ -122,6 +154,7 @@ class Matrix:
                 title=short_title(step.instruction),
                 look=looks.get(step.worker) or look_of(step.worker, None),
                 cells=[self._cell(step, source) for source in self.steps[:at]],
+                page_url=reverse("run", args=[self.run.code]),
                 rest=len(self.columns) - at,
                 begins_round=step.round if firsts.get(step.round) == step.key else 0,
             )

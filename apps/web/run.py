@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User
@@ -35,6 +36,7 @@ PLAN_CHARS = 20_000
 
 
 @require_GET
+@gzip_page  # a page of 150 steps weighs a quarter of a megabyte; its forms' tokens are masked anew each time
 def page(request: HttpRequest, code: str) -> HttpResponse:
     """The run as it stands. `?step=` and `?tab=` open the panel, `?edge=s1:s3` the text that passed.
 

@@ -88,9 +88,9 @@ class Scale:
 
 
 def told(s: float) -> str:
-    """`0.5 s`, `12 s`, `1:30`, `2:05:00`"""
+    """`1.5 s`, `12 s`, `1:30`, `2:05:00`"""
     if s < 60:
-        return f"{s:g} s" if s < 1 else f"{s:.0f} s"
+        return f"{s:g} s"
     minutes, rest = divmod(round(s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

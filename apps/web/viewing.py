@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
 from apps.core.errors import NotFound
@@ -55,6 +56,7 @@ def shown(request: HttpRequest, standing: Standing) -> dict[str, Any]:
 
 
 @require_GET
+@gzip_page
 def part(request: HttpRequest, code: str) -> HttpResponse:
     """The view alone, as it is now."""
     standing = Standing(visible_run(request.user, code), now=timezone.now())
@@ -62,6 +64,7 @@ def part(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @require_GET
+@gzip_page
 def tracks(request: HttpRequest, code: str) -> HttpResponse:
     """When each text of the run was how long; with `?stream=a12` that text itself."""
     run = visible_run(request.user, code)

@@ -89,6 +89,17 @@ def test_no_tick_stands_in_what_is_cut() -> None:
     assert any(tick.label.startswith("23:59:") for tick in line.ticks)
 
 
-@pytest.mark.parametrize(("s", "words"), [(0, "0 s"), (0.2, "0.2 s"), (45, "45 s"), (90, "1:30"), (7_505, "2:05:05")])
+@pytest.mark.parametrize(
+    ("s", "words"),
+    [
+        (0, "0 s"),
+        (0.2, "0.2 s"),
+        (3 * 0.5, "1.5 s"),
+        (3 * 0.1, "0.3 s"),
+        (45, "45 s"),
+        (90, "1:30"),
+        (7_505, "2:05:05"),
+    ],
+)
 def test_time_gone_is_told_as_a_clock_would(s: float, words: str) -> None:
     assert told(s) == words
