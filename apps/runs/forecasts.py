@@ -97,20 +97,19 @@ class Forecasts:
         What a fork without an edge does differently is then not that edge's doing alone.
         """
         own = dict(self.run.steps.values_list("key", "result"))
+        fates = self._fates(self.workflow, ())
+        running = {fate.step for fate in fates if fate.verdict == "run"}
         found = {}
-        for fate in self._fates(self.workflow, ()):
-            if fate.verdict == "run" and not self._waits(fate):
-                found[fate.step] = f"runs again, because {fate.reason}"
+        for fate in fates:
+            if fate.step in running:
+                if running.isdisjoint(self.workflow.step(fate.step).access):  # else it only follows those that it reads
+                    found[fate.step] = f"runs again, because {fate.reason}"
             elif fate.source is not None and fate.source.text != own.get(fate.step):
                 found[fate.step] = f"takes what a worker answered in run {fate.source.run.code}"
         return found
 
     def _fates(self, workflow: Workflow, fresh: tuple[str, ...]) -> list[Forecast]:
         return forecast(workflow, task=self.run.task, pool=self.pool, known=self._known, fresh=fresh)
-
-    def _waits(self, fate: Forecast) -> bool:
-        """Whether a step would run only because one that it reads does."""
-        return fate.reason.startswith("its context changes")
 
 
 def summed(previews: list[Preview]) -> tuple[Decimal | None, Decimal | None]:

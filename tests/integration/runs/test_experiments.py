@@ -2,21 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.audit import log as audit
 from apps.audit.verification import verify
 from apps.core.errors import Conflict, Invalid
-from apps.runs import experiments, tasks
+from apps.runs import driver, experiments, tasks
 from apps.runs.experiments import NotToBeTried, UnderWay
 from apps.runs.models import Experiment, Run, Step, Variant
 from apps.runs.process import Process
 from apps.runs.services import WorkflowInvalid, fork_run, stop_run, submit_run
-from apps.spend.models import Account
+from apps.spend.models import Account, Budget
 from apps.workers.models import Profile, Worker
 from apps.workflows.workflow import Workflow
 from tests.integration.runs.drawn import Answering
@@ -212,6 +214,29 @@ def test_no_more_is_promised_at_once_than_the_limit_allows(admin: User, run: Run
     assert len(promised) <= experiments.AT_ONCE
 
 
+def test_where_a_price_is_unknown_forks_go_one_after_the_other_with_all_that_is_left(
+    admin: User, drive: Drive, run: Run
+) -> None:
+    Worker.objects.filter(slug="sim-atlas").update(input_price_usd=None, output_price_usd=None)
+
+    experiment = start(run, admin, limit_usd=Decimal(1))  # steps of sim-atlas run in each of these
+
+    assert [fork.limit_usd for fork in going(experiment)] == [Decimal(1)]
+    assert carried(experiment, drive).status == Experiment.Status.DONE
+
+
+def test_a_budget_of_an_admin_ends_it_and_is_named(admin: User, drive: Drive, run: Run) -> None:
+    Budget.objects.create(name="The house", period=Budget.Period.TOTAL, limit_usd=Decimal(0))
+
+    experiment = carried(start(run, admin), drive)
+
+    assert experiment.status == Experiment.Status.LIMIT
+    assert {each.note for each in experiment.variants.filter(state=Variant.State.LEFT, fork=None)} == {
+        "The limit of “The house” holds its next call."
+    }
+    assert not Run.objects.filter(parent=run, finished_at=None).exists()
+
+
 def test_with_money_enough_a_few_are_under_way_at_once(admin: User, run: Run) -> None:
     assert len(going(start(run, admin))) == experiments.AT_ONCE
 
@@ -243,6 +268,25 @@ def test_an_end_that_nobody_noticed_is_noticed_by_the_next_look(admin: User, dri
 
     states = [each.state for each in experiment.variants.all()]
     assert states == ["done"] * 4 + ["running"]
+
+
+def test_the_driver_of_a_fork_carries_the_experiment_on_when_it_has_ended(
+    admin: User, run: Run, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = start(run, admin)
+    first = going(experiment)[0]
+    monkeypatch.setattr(driver, "drive", partial(driver.drive, process=process))
+
+    tasks.drive_run(first.pk)
+
+    assert sorted(each.state for each in experiment.variants.all()) == ["done", *["running"] * 4]
+
+
+def test_the_look_at_what_nobody_noticed_is_on_the_clock() -> None:
+    entry: dict[str, Any] = settings.CELERY_BEAT_SCHEDULE["go-on-with-experiments"]
+
+    assert entry["task"] == tasks.go_on_with_experiments.name
+    assert entry["schedule"] <= 30
 
 
 def test_going_on_twice_does_no_harm(admin: User, run: Run) -> None:
