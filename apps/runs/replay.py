@@ -22,7 +22,7 @@ WORKFLOW = ("by", "warnings", "steps", "sink")
 
 # Of each event what is told, and how its texts may begin.
 TOLD: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "run.submitted": (("planner", "pool", "rounds", "review"), ("task",)),
+    "run.submitted": (("planner", "rounds", "review"), ("task",)),
     "run.claimed": ((), ()),
     "planning.started": (("proposal", "number", "round", "conductor"), ()),
     "planning.failed": (PLANNED, ()),

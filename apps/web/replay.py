@@ -19,7 +19,7 @@ from apps.core.errors import Unavailable
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.replay import Part, recording_of
 from apps.web.figures import about_tokens, price, seconds, short_title, spaced
-from apps.web.looks import Look, look_of, looks_of, models_in
+from apps.web.looks import Look, look_of, models_in
 from apps.web.outline import cost_of
 from apps.web.scrub import tracks_of
 from apps.web.standing import Standing
@@ -148,16 +148,14 @@ class Replay:
     @property
     def data(self) -> dict[str, Any]:
         """What the script plays."""
-        looks = {
-            slug: look.as_json() for part in self.recording.parts for slug, look in looks_of(part.run.pool).items()
-        }
+        asked = [look for step in self.steps for look in (step.worker, *(call.worker for call in step.calls))]
         parts = self.recording.parts
         tracked = [call for part in parts for call in part.run.attempts.exclude(track=None).only("pk", "text")]
         return {
             "runs": self.recording.events,
             "tracks": {part.name: tracks_of(part.run) for part in parts},
             "texts": {call.stream: call.text[:MOST_CHARS] for call in tracked},
-            "workers": looks,
+            "workers": {look.slug: look.as_json() for look in asked},
         }
 
     def _steps(self, part: Part, inside: Mapping[str, Part]) -> Iterator[Told]:

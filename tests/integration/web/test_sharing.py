@@ -97,6 +97,14 @@ def test_it_names_no_person_no_other_run_and_no_way_into_the_studio(stranger: Cl
         assert private not in said.replace(address, "")
 
 
+def test_workers_that_were_not_asked_are_not_named(stranger: Client, ended: Run, ada: User) -> None:
+    address = shared(ended, ada)
+
+    assert "sim-delta" in ended.pool
+    assert "delta" not in page(stranger, address).lower().replace(address.lower(), "")
+    assert json.loads(record_in(stranger, address))["workers"].keys() == {"sim-birch"}
+
+
 def test_costs_are_hidden_if_asked_also_in_what_the_graph_is_drawn_from(
     stranger: Client, ended: Run, ada: User
 ) -> None:
