@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any, TypeAlias
 
 from django.db import connection
-from django.db.models import DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
+from django.db.models import BooleanField, DurationField, Exists, ExpressionWrapper, F, Func, OuterRef, Q, Value
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Coalesce, Concat
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
@@ -62,16 +62,14 @@ def find(runs: RunQuerySet, asked: Filter, *, by: User, now: datetime) -> RunQue
     asking = Asking(by=by, now=now)
 
     def narrowed(rows: RunQuerySet, condition: Condition, negated: bool) -> RunQuerySet:
-        wanted = _condition(condition, asking)
+        wanted = _has(condition, negated=negated) if isinstance(condition, Words) else _condition(condition, asking)
         return rows.exclude(wanted) if negated else rows.filter(wanted)
 
     return reduce(lambda rows, term: narrowed(rows, term.condition, term.negated), asked.terms, runs)
 
 
-def _condition(condition: Condition, asking: Asking) -> Q:
+def _condition(condition: Match | Measure | Moment, asking: Asking) -> Q:
     match condition:
-        case Words():
-            return _has(condition)
         case Match(field, value):
             return OF_FIELD[field](value, asking)
         case Measure("steps", comparison, value):
@@ -83,8 +81,18 @@ def _condition(condition: Condition, asking: Asking) -> Q:
             return Q(created_at__gte=at) if field == "after" else Q(created_at__lt=at)
 
 
-def _has(words: Words) -> Q:
-    return Q(pk__in=RawSQL("SELECT runs_with(%s, %s)", [words.text, not words.exact]))
+class _Among(Func):
+    """That a run is among some that are found before: from the newest of them on, no more are read than are shown."""
+
+    template = "%(expressions)s)"
+    arg_joiner = " = ANY(ARRAY"
+    output_field: Any = BooleanField()
+
+
+def _has(words: Words, *, negated: bool) -> Q:
+    found = RawSQL("SELECT runs_with(%s, %s)", [words.text, not words.exact])
+    # An array is looked through from its beginning for each run that is not among its own: what is left out is hashed.
+    return Q(pk__in=found) if negated else Q(_Among(F("pk"), found))
 
 
 # --- fields that have a value ---------------------------------------------------------------------------------------
