@@ -173,6 +173,13 @@ describe("a draft", () => {
     expect(edges).toHaveLength(2);
   });
 
+  test("is announced by a note with its text until a step of it can be told", () => {
+    const writing = new Trail().submitted().planned(9, 1);
+    expect(graphOf(view(writing), sight()).notes).toMatchObject([{ key: "note:1", title: "The plan", stream: "p9" }]);
+    expect(graphOf(view(writing, steps), sight()).notes).toEqual([]);
+    expect(graphOf(view(writing.planned(10, 1, null).adopted({ s1: [] })), sight()).notes).toEqual([]);
+  });
+
   test("becomes the adopted workflow under the same keys", () => {
     const adopted = replay(new Trail().submitted().adopted({ s1: [], s2: [], s3: ["s1", "s2"] }).events);
     expect(adopted.steps.map((step) => step.key)).toEqual(drafted(steps).map((step) => step.key));

@@ -19,7 +19,7 @@ export function draftRound(state: RunState, draft: Draft | null): number {
 /** Notes in the place of steps: for rounds that added none (yet), and for the turn that is being decided. */
 export function notesOf(state: RunState, cards: readonly Card[], prefix: string): Note[] {
   if (state.planningWaits !== "") return [waitsNote(state, cards, prefix)];
-  if (state.steps.length === 0) return [];
+  if (state.steps.length === 0) return cards.length === 0 && prefix === "" ? planNote(state) : [];
   if (isInTurns(state.planner, state.steps)) return cards.length > state.steps.length ? [] : turnNote(state, cards, prefix);
   const drawn = new Set(cards.map((card) => card.round ?? 1));
   return laterRounds(state).flatMap((number) => {
@@ -86,6 +86,14 @@ function waitsNote(state: RunState, cards: readonly Card[], prefix: string): Not
     state: "waiting",
     stream: null,
   };
+}
+
+/** The planner has begun to write, and no step can be told yet. */
+function planNote({ planning }: RunState): Note[] {
+  const entry = planning.at(-1);
+  if (entry?.status !== "running") return [];
+  const text = "Steps appear as they are written";
+  return [{ key: "note:1", access: [], title: "The plan", text, state: "running", stream: `p${entry.proposal}` }];
 }
 
 function turnNote(state: RunState, cards: readonly Card[], prefix: string): Note[] {
