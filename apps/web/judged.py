@@ -1,8 +1,7 @@
 """Judges a draft for the edit page: each step with its fate and its faults, and what running it would do and cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import asdict
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -16,76 +15,16 @@ from apps.runs.models import Run
 from apps.runs.reuse import Forecast
 from apps.web.draft import Draft
 from apps.web.figures import short_title, usd
-from apps.web.looks import Look, look_of
+from apps.web.looks import look_of
 from apps.web.previewed import Row, button_of, money_of, rows_of, told_of
+from apps.web.sections import Choice, Read, StepForm, choices_among
 from apps.web.sinks import SinkForm, form_of_sink
-from apps.web.working import Doing, doing
 from apps.workflows import graph
-from apps.workflows.edits import AddStep, Duplicate, MoveStep, RemoveStep, SetWorker
+from apps.workflows.edits import SetWorker
 from apps.workflows.graph import Problem
 from apps.workflows.workflow import Step
 
-LATELY = timedelta(hours=1)
 MOST_OFFERED = 6  # workers in the place of one that failed; the list has them all
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A worker that a step can be given to."""
-
-    look: Look
-    price: str
-    health: str  # of its last call, if that failed
-
-
-@dataclass(frozen=True)
-class Read:
-    """An earlier step that this one may be let to read. One that is not earlier is there only to be taken away."""
-
-    key: str
-    label: str
-    is_allowed: bool
-    problem: str
-
-
-@dataclass(frozen=True)
-class StepForm:
-    """One step of the draft, as a section of the form."""
-
-    step: Step
-    number: int
-    title: str
-    reads: list[Read]
-    problems: list[Problem]
-    told: Row | None  # what becomes of it, and what it costs
-    is_fresh: bool
-    is_first: bool
-    is_last: bool
-    is_only: bool
-    knows_worker: bool
-    is_kept: bool  # its textarea may stay as it is in the page
-
-    # The operations of its buttons, as the form sends them.
-
-    @property
-    def add(self) -> str:
-        return AddStep(after=self.step.key, worker=self.step.worker).model_dump_json()
-
-    @property
-    def duplicate(self) -> str:
-        return Duplicate(key=self.step.key).model_dump_json()
-
-    @property
-    def remove(self) -> str:
-        return RemoveStep(key=self.step.key).model_dump_json()
-
-    @property
-    def earlier(self) -> str:
-        return MoveStep(key=self.step.key, to=self.number - 2).model_dump_json()
-
-    @property
-    def later(self) -> str:
-        return MoveStep(key=self.step.key, to=self.number).model_dump_json()
 
 
 class Judged:
@@ -117,12 +56,8 @@ class Judged:
         return {worker["slug"]: worker for worker in self.pool}
 
     @cached_property
-    def choices(self) -> list[Choice]:
-        lately = doing(list(self.workers), since=timezone.now() - LATELY)
-        return [
-            Choice(look_of(slug, worker), _price(worker["price"]), _health(lately.get(slug)))
-            for slug, worker in self.workers.items()
-        ]
+    def choices(self) -> Sequence[Choice]:
+        return choices_among(self.workers, now=timezone.now())
 
     @cached_property
     def looks(self) -> dict[str, dict[str, Any]]:
@@ -276,18 +211,3 @@ class Judged:
             "forecast": [{"step": row.key, "verdict": row.fate.verdict, "reason": row.why} for row in self.rows],
             "costs": {row.key: row.likely for row in self.rows if row.runs},
         }
-
-
-def _price(price: Mapping[str, Any]) -> str:
-    """What a million tokens cost, in and out."""
-    if price["free"]:
-        return "free"
-    if price["input_usd"] is None or price["output_usd"] is None:
-        return "price unknown"
-    return f"{usd(Decimal(price['input_usd']))} in, {usd(Decimal(price['output_usd']))} out a million tokens"
-
-
-def _health(lately: Doing | None) -> str:
-    """That a worker's last call failed, and how: of one that answers nothing needs to be said."""
-    last = lately.last if lately else None
-    return "" if last is None or last.is_ok else f"last call {last.told}"
