@@ -1,6 +1,6 @@
 """What people do with templates: keep a workflow and its task, change it, delete it, start a run; or draw one anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -29,6 +29,16 @@ class NameTaken(Conflict):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is a template called “{name}” already. Give this one another name.", field="name")
+
+
+class ChangedSince(Conflict):
+    """Somebody has changed the template since its form was opened."""
+
+    def __init__(self, template: SavedWorkflow) -> None:
+        super().__init__(
+            f"Somebody has changed this template since you opened it: it is at version {template.version} now. "
+            "Look at it in another tab; keeping yours puts it in the place of theirs, which stays in the trail."
+        )
 
 
 @transaction.atomic
@@ -68,13 +78,15 @@ def keep_template(
 
 @transaction.atomic
 def change_template(
-    *, template: SavedWorkflow, name: str, task: str, description: str, by: User, now: datetime
+    *, template: SavedWorkflow, seen: int, name: str, task: str, description: str, by: User, now: datetime
 ) -> SavedWorkflow:
     """Give a template another name, task or description; what was before stays in its trail.
 
-    :raises Invalid: with the field at fault. :raises NameTaken:
+    :raises Invalid: with the field at fault. :raises NameTaken: :raises ChangedSince: it is not the version `seen`.
     """
     locked = SavedWorkflow.objects.select_for_update().get(pk=template.pk)
+    if locked.version != seen:
+        raise ChangedSince(locked)
     was = {"name": locked.name, "task": locked.task, "description": locked.description}
     new = {"name": clean_name(name), "task": clean_text(task), "description": clean_description(description)}
     changed = [field for field in was if was[field] != new[field]]
@@ -113,11 +125,13 @@ def start_template(
 ) -> Run:
     """A run of the template's workflow under `profile`, its task filled in with `values`: as data, in one pass.
 
-    `instead` names other workers for some of its own. With `held` the run waits for review.
+    `instead` names other workers for some of its own. With `held` the run waits for review, as it does where the
+    profile has every run reviewed.
 
     :raises PlaceholderEmpty: :raises WorkflowInvalid: a step names nobody whom the profile offers. :raises TaskTooLong:
     """
     workflow = with_workers(template.workflow, dict(instead or {}))
+    held = held or profile.review
     told = Entry("run.templated", {"template": template.pk, "version": template.version}, {"name": template.name})
     return submit_run(
         task=placeholders.fill(template.task, values),
@@ -140,15 +154,18 @@ def draw_run(
     by: User,
     now: datetime,
     workflow: Workflow | None = None,
+    workers: Sequence[str] = (),
     limit_usd: Decimal | None = None,
     unknown_price_ok: bool = False,
     submit_key: str | None = None,
 ) -> Run:
     """A run whose workflow a person draws: held for review, with `workflow` or one step that answers the task.
 
+    `workers` are those it is drawn with; none given, all that the profile offers.
+
     :raises NoWorkers: nobody is offered. :raises WorkflowInvalid: a step or an edge of `workflow` breaks a rule.
     """
-    pool = everybody(profile, by=by)
+    pool = list(workers) or everybody(profile, by=by)
     first = Step(key="s1", instruction=FIRST_INSTRUCTION, worker=pool[0] if pool else "")
     return submit_run(
         task=task,

@@ -164,6 +164,7 @@ def submit(form: TaskForm, *, by: User) -> Run:
             profile=profile,
             by=by,
             now=timezone.now(),
+            workers=form.workers,
             limit_usd=form.checked_limit_usd(),
             unknown_price_ok=form.unknown_price,
             submit_key=form.key,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts.models import User
 from apps.core.errors import NotFound, StudioError
 from apps.runs.models import Run
-from apps.runs.templates import change_template, delete_template, keep_template
+from apps.runs.templates import ChangedSince, change_template, delete_template, keep_template
 from apps.web.access import person, visible_run, wants_part
 from apps.web.exporting import NotExported, workflow_file
 from apps.web.figures import ago
@@ -146,14 +146,17 @@ class TemplateForm:
     name: str
     description: str
     task: str
+    version: int = 0  # the one that was seen when the form was opened
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, posted: QueryDict) -> "TemplateForm":
-        return cls(posted.get("name", ""), posted.get("description", ""), posted.get("task", ""))
+        seen = posted.get("version", "")
+        version = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
+        return cls(posted.get("name", ""), posted.get("description", ""), posted.get("task", ""), version)
 
     def refuse(self, refusal: StudioError) -> None:
-        known = refusal.field if refusal.field in ("name", "description", "task") else "name"
+        known = refusal.field if refusal.field in ("name", "description", "task") else "whole"
         self.errors[known] = refusal.message
 
 
@@ -163,12 +166,13 @@ def change(request: HttpRequest, id: str) -> HttpResponse:
     user = person(request)
     template = visible_template(user, id)
     if request.method != "POST":
-        form = TemplateForm(template.name, template.description, template.task)
+        form = TemplateForm(template.name, template.description, template.task, template.version)
         return render(request, "saved/change.html", {"form": form, "template": template})
     form = TemplateForm.of(request.POST)
     try:
         change_template(
             template=template,
+            seen=form.version,
             name=form.name,
             task=form.task,
             description=form.description,
@@ -177,6 +181,8 @@ def change(request: HttpRequest, id: str) -> HttpResponse:
         )
     except StudioError as refusal:
         form.refuse(refusal)
+        if isinstance(refusal, ChangedSince):
+            form.version = SavedWorkflow.objects.values_list("version", flat=True).get(pk=template.pk)
         return render(request, "saved/change.html", {"form": form, "template": template}, status=422)
     return redirect("workflow", template.pk)
 

@@ -5,13 +5,15 @@ import hashlib
 import json
 import re
 
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.audit import log
 from apps.runs.models import Run
-from apps.web.replay import MOST_CHARS, as_json_script
-from tests.factories import Driving, chain, failure, make_run
+from apps.web.replay import MOST_CHARS, Replay, as_file, as_json_script
+from tests.factories import NOON, Driving, chain, failure, make_run
 from tests.functional.web.test_browser import HOSTILE
 from tests.integration.web.given import a_run, finished
 
@@ -117,6 +119,18 @@ def test_a_run_that_goes_on_is_not_downloaded_yet(browser: Client, ada: User) ->
     assert response.status_code == 409
     assert "still goes on" in response.content.decode()
     assert "Once the run has ended" in browser.get(f"/runs/{run.code}/export/").content.decode()
+
+
+def test_however_many_steps_there_are_the_same_questions_are_asked_of_the_database(ada: User) -> None:
+    def asked(*instructions: str) -> int:
+        driving = Driving(make_run(by=ada, submit_key=str(len(instructions))))
+        driving.plan(chain(*instructions))
+        run = driving.carry({f"s{number}": "x" for number in range(1, len(instructions) + 1)})
+        with CaptureQueriesContext(connection) as queries:
+            as_file(Replay(run, now=NOON))
+        return len(queries)
+
+    assert asked("a", "b") == asked(*"abcdefghijkl")
 
 
 def test_that_it_was_downloaded_stands_in_the_trail(browser: Client, ada: User) -> None:

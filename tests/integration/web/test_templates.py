@@ -44,6 +44,10 @@ def filled(**fields: str) -> dict[str, str]:
     return given | {"action": "start"} | fields
 
 
+def changed(**fields: str) -> dict[str, str]:
+    return {"name": "Growth", "task": TASK, "description": "", "version": "1"} | fields
+
+
 def page(client: Client, path: str) -> str:
     return html.unescape(client.get(path).content.decode())
 
@@ -213,6 +217,16 @@ def test_edited_first_the_run_waits_for_review_and_no_driver_is_asked(
     assert len(run.pool) == 4
 
 
+def test_a_profile_that_has_every_run_reviewed_has_this_one_reviewed_too(
+    browser: Client, template: SavedWorkflow, pool: Profile, rung: list[int]
+) -> None:
+    Profile.objects.filter(pk=pool.pk).update(review=True)
+
+    browser.post(f"/workflows/{template.pk}/", filled())
+
+    assert (Run.objects.get().status, rung) == ("held", [])
+
+
 def test_a_worker_that_is_disabled_or_gone_is_said_at_its_step(browser: Client, template: SavedWorkflow) -> None:
     Worker.objects.filter(slug="sim-birch").update(enabled=False, name="Birch")
     before = page(browser, f"/workflows/{template.pk}/")
@@ -269,7 +283,7 @@ def test_a_price_nobody_knows_is_asked_about(browser: Client, template: SavedWor
 def test_a_change_is_another_version_and_what_was_before_stays_in_the_trail(
     browser: Client, template: SavedWorkflow
 ) -> None:
-    browser.post(f"/workflows/{template.pk}/change/", {"name": "Growth", "task": "Only {x}", "description": "d"})
+    browser.post(f"/workflows/{template.pk}/change/", changed(task="Only {x}", description="d"))
 
     template.refresh_from_db()
     event = log.read(template.trail)[-1]
@@ -279,10 +293,25 @@ def test_a_change_is_another_version_and_what_was_before_stays_in_the_trail(
 
 
 def test_nothing_changed_is_no_version_and_no_event(browser: Client, template: SavedWorkflow) -> None:
-    browser.post(f"/workflows/{template.pk}/change/", {"name": "Growth", "task": TASK, "description": ""})
+    browser.post(f"/workflows/{template.pk}/change/", changed())
 
     template.refresh_from_db()
     assert (template.version, verbs(template.trail)) == (1, ["template.kept"])
+
+
+def test_of_two_who_change_it_the_second_is_told_and_may_insist(browser: Client, template: SavedWorkflow) -> None:
+    browser.post(f"/workflows/{template.pk}/change/", changed(task="First"))
+    response = browser.post(f"/workflows/{template.pk}/change/", changed(task="Second"))
+
+    template.refresh_from_db()
+    said = html.unescape(response.content.decode())
+    assert (response.status_code, template.task) == (422, "First")
+    assert "it is at version 2 now" in said
+    assert "\nSecond</textarea>" in said
+    assert 'name="version" value="2"' in said
+    browser.post(f"/workflows/{template.pk}/change/", changed(task="Second", version="2"))
+    template.refresh_from_db()
+    assert (template.task, log.read(template.trail)[-1].texts["before:task"]) == ("Second", "First")
 
 
 def test_it_is_deleted_after_a_question_and_its_runs_stay(browser: Client, template: SavedWorkflow) -> None:
@@ -311,6 +340,15 @@ def test_a_workflow_is_drawn_from_scratch(browser: Client, pool: Profile, rung: 
     assert [(step.worker, step.instruction) for step in run.steps.all()] == [("sim-atlas", "Answer the task.")]
     assert browser.get(f"/runs/{run.code}/").status_code == 200
     assert browser.get(f"/runs/{run.code}/edit/").status_code == 200
+
+
+def test_what_is_drawn_has_the_workers_that_were_ticked(browser: Client, pool: Profile) -> None:
+    ticked = {"workers": ["sim-cedar", "sim-birch"], "task": "What is it?", "profile": "studio-ultra", "how": "draw"}
+
+    browser.post("/", ticked)
+
+    run = Run.objects.get()
+    assert (list(run.pool), run.steps.get().worker) == (["sim-cedar", "sim-birch"], "sim-cedar")
 
 
 def test_a_run_that_was_drawn_is_approved_and_carried_out(browser: Client, pool: Profile) -> None:
