@@ -16,7 +16,8 @@ from apps.workflows.graph import listed
 from apps.workflows.prompt import Accessed, Rendered, request_digest, worker_messages
 from apps.workflows.workflow import Step, Workflow
 
-# (step key, digest of the request) -> the attempt whose result may be taken
+# (step key, digest of the request; where another worker answered it, with that one's behind it) -> the attempt whose
+# result may be taken
 Recorded = dict[tuple[str, str], Attempt]
 
 
@@ -60,15 +61,20 @@ def recorded(run: Run, *, keys: Collection[str]) -> Recorded:
 
 
 def _stood_in(found: Sequence[Attempt]) -> Recorded:
-    """Answers of those who stood in for a step's own worker, by the digest of what that one was to be sent."""
+    """Answers of those who stood in for a step's own worker, by what that one was to be sent, and they were."""
     instead = [attempt for attempt in found if attempt.worker != attempt.step.worker]
     setups = dict(Run.objects.filter(pk__in={attempt.run_id for attempt in instead}).values_list("pk", "setup"))
     sent = dict(Attempt.objects.filter(pk__in=[attempt.pk for attempt in instead]).values_list("pk", "sent"))
     known: Recorded = {}
     for attempt in instead:
         own = next(worker for worker in setups[attempt.run_id]["pool"] if worker["slug"] == attempt.step.worker)
-        known[attempt.step.key, digest_of(own, sent[attempt.pk])] = attempt
+        known[attempt.step.key, _instead(digest_of(own, sent[attempt.pk]), attempt.digest)] = attempt
     return known
+
+
+def _instead(asked: str, answered: str) -> str:
+    """The name of a request that was made `asked` first, and `answered` by somebody else."""
+    return f"{asked} {answered}"
 
 
 def same_request(
@@ -78,9 +84,9 @@ def same_request(
 
     What somebody else was asked in the first place is another request, whoever answers it.
     """
-    chain = [digest_of(each, messages) for each in (frozen_worker, *frozen_worker.get("fallbacks", ()))]
-    source = known.get((key, chain[0]))
-    return source if source is not None and source.digest in chain else None
+    asked = digest_of(frozen_worker, messages)
+    instead = (_instead(asked, digest_of(each, messages)) for each in frozen_worker.get("fallbacks", ()))
+    return next(filter(None, (known.get((key, name)) for name in (asked, *instead))), None)
 
 
 @dataclass(frozen=True)

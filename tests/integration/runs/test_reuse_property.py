@@ -232,3 +232,20 @@ def test_what_a_worker_answered_for_itself_is_not_taken_for_the_one_it_may_stand
 
     assert [model.split(":")[0] for model, _ in gateway.asked] == ["sim-cedar", "sim-birch"]
     assert fork.answer != parent.answer
+
+
+def test_of_several_who_stood_in_the_one_is_taken_who_still_does(
+    admin: User, mini: Profile, drive: Drive, gateway: Answering
+) -> None:
+    birch, cedar = (Worker.objects.get(slug=slug) for slug in ("sim-birch", "sim-cedar"))
+    Fallback.objects.create(worker=birch, instead=cedar)
+    flow = workflow(("s1", "absent 1", "sim-birch", []))
+    parent = drive(submit_run(task=TASK, profile=mini, by=admin, now=timezone.now(), workflow=flow))
+    Worker.objects.filter(slug="sim-cedar").update(model="sim-cedar-2")
+    by_another = drive(fork_run(parent=parent, workflow=flow, by=admin, now=timezone.now()))
+    gateway.asked.clear()
+
+    fork = drive(fork_run(parent=parent, workflow=flow, by=admin, now=timezone.now()))
+
+    assert by_another.answer != parent.answer
+    assert (gateway.asked, fork.answer) == ([], by_another.answer)
