@@ -33,11 +33,15 @@ function byRound(nodes: readonly Node[]): Node[][] {
   });
 }
 
+/** Of more nodes than these nobody sees an order, and each layout takes a tenth of a second. */
+const MANY = 60;
+
 /** One round: in the order of the steps unless another order crosses fewer lines. */
 function inLayers(nodes: readonly Node[]): Places {
   const wave = waves(nodes);
-  const ordered = arranged(nodes, wave, inTheirOrder(nodes, wave));
   const free = inOrder(nodes, arranged(nodes, wave, []));
+  if (nodes.length > MANY) return free;
+  const ordered = arranged(nodes, wave, inTheirOrder(nodes, wave));
   return crossings(nodes, free) < crossings(nodes, ordered) ? free : ordered;
 }
 
