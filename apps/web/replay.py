@@ -25,6 +25,7 @@ from apps.web.scrub import tracks_of
 from apps.web.standing import Standing
 from apps.web.texts import Shown, shown
 
+MOST_UNREAD = 12  # steps that another may not read and that are named all the same
 MOST_CHARS = 200_000  # of one text; what is longer is cut, and the page says so
 STYLES = ("css/tokens.css", "css/base.css", "css/components.css", "dist/replay.css", "css/canvas.css", "css/replay.css")
 SCRIPT = "dist/replay.js"
@@ -75,6 +76,7 @@ class Told:
     row: Step
     worker: Look
     pieces: Sequence[Piece]
+    unnamed: int  # earlier steps that it may not read, where they are too many to list
     calls: Sequence[Call]
     prompt: Shown
     result: Shown
@@ -182,7 +184,7 @@ class Replay:
                 is_read=other.key in step.access,
                 tokens=about_tokens(results.get(other.key, "")) if other.key in step.access else 0,
             )
-            for other in earlier
+            for other in self._worth_naming(step, earlier)
         ]
         last = calls[-1] if calls else None
         sent = (last.source or last).sent if last else []
@@ -191,11 +193,17 @@ class Replay:
             row=step,
             worker=look_of(step.worker, looks.get(step.worker)),
             pieces=pieces,
+            unnamed=len(earlier) - len(pieces),
             calls=[Call(call, look_of(call.worker, looks.get(call.worker)), self._error(call)) for call in calls],
             prompt=_text("\n\n".join(str(message.get("content", "")) for message in sent), raw=True),
             result=_text(step.result if step.status in Step.DONE else (last.text if last else "")),
             cost=cost_of(calls) if self.with_costs else "",
         )
+
+    def _worth_naming(self, step: Step, earlier: Sequence[Step]) -> Sequence[Step]:
+        """What the step may read, and what it may not where that is a few."""
+        read = [other for other in earlier if other.key in step.access]
+        return earlier if len(earlier) - len(read) <= MOST_UNREAD else read
 
     def _error(self, call: Attempt) -> str:
         if not call.error:

@@ -15,7 +15,7 @@ from apps.runs.models import Run
 from apps.web.replay import MOST_CHARS, Replay, as_file, as_json_script
 from tests.factories import NOON, Driving, chain, failure, make_run
 from tests.functional.web.test_browser import HOSTILE
-from tests.integration.web.given import a_run, finished
+from tests.integration.web.given import a_run, finished, workflow_of
 
 
 def file_of(client: Client, run: Run) -> str:
@@ -119,6 +119,17 @@ def test_a_run_that_goes_on_is_not_downloaded_yet(browser: Client, ada: User) ->
     assert response.status_code == 409
     assert "still goes on" in response.content.decode()
     assert "Once the run has ended" in browser.get(f"/runs/{run.code}/export/").content.decode()
+
+
+def test_of_many_steps_that_another_may_not_read_only_the_number_is_told(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    names = [f"s{number}" for number in range(1, 16)]
+    driving.plan(workflow_of(*((name, "", []) for name in names)))
+    page = file_of(browser, driving.carry(dict.fromkeys(names, "x")))
+
+    last = page.split('id="step-s15"')[1].split("</details>")[0]
+    assert "14 earlier steps" in last
+    assert last.count("<li") == 1
 
 
 def test_however_many_steps_there_are_the_same_questions_are_asked_of_the_database(ada: User) -> None:
