@@ -1,5 +1,4 @@
 /* The list of runs: one marked by keys and looked at beside the list, two chosen to be compared, a filter completed. */
-import { afterSettle } from "./page/htmx";
 import { Cursor } from "./runs/cursor";
 import { keepSteady, tellNews } from "./runs/news";
 import { Peek } from "./runs/peek";
@@ -13,8 +12,11 @@ const picks = new Picks();
 
 keepSteady();
 startSuggestions();
-afterSettle(() => {
-  cursor.settle();
-  picks.settle();
-  tellNews();
-});
+for (const name of ["htmx:afterSettle", "htmx:after:settle", "htmx:after:swap"]) {
+  document.addEventListener(name, (event) => {
+    if ((event.target as Element).id !== "runs") return; // the look beside the list is no news of it
+    cursor.settle();
+    picks.settle();
+    tellNews();
+  });
+}

@@ -118,7 +118,9 @@ describe("what can be done on a page", () => {
   beforeEach(() => {
     document.body.innerHTML = `<main><header class="run-head"><div class="actions">
       <a class="button" href="/edit/">Edit</a><button type="button" popovertarget="rerun">Re-run…</button>
-      <div class="menu" id="rerun"><button name="mode"><b>Everything fresh</b><span>Calls all again.</span></button></div>
+      <div class="menu" id="rerun" popover><button name="mode"><b>Everything fresh</b><span>Calls all again.</span></button></div>
+      <button popovertarget="more">⋯</button><div class="menu" id="more" popover><a href="/share/">Share…</a></div>
+      <button popovertarget="how">How</button><p id="how" popover>So.</p>
       <button disabled>Approve</button><button aria-label="Stop this run">Stop</button></div></header>
       <nav class="tabs" aria-label="Views"><a href="?" aria-current="page">Graph</a><a href="?view=events">Events</a></nav>
       <table><tbody><tr><td><a data-palette="A row" href="/">x</a></td></tr></tbody></table>
@@ -128,8 +130,9 @@ describe("what can be done on a page", () => {
   test("has the words of its buttons, menus and views, without what is off", () => {
     expect(actionsOf(document).map(({ label }) => label)).toEqual([
       "Edit",
-      "Re-run…",
-      "Everything fresh",
+      "Re-run: Everything fresh",
+      "Share…",
+      "How",
       "Stop this run",
       "Views: Events",
       "Look closer",
@@ -137,8 +140,8 @@ describe("what can be done on a page", () => {
   });
 
   test("is found by every word that is typed", () => {
-    expect(fitting(actionsOf(document), "FRESH every").map(({ label }) => label)).toEqual(["Everything fresh"]);
-    expect(fitting(actionsOf(document), " ")).toHaveLength(6);
+    expect(fitting(actionsOf(document), "FRESH every").map(({ label }) => label)).toEqual(["Re-run: Everything fresh"]);
+    expect(fitting(actionsOf(document), " ")).toHaveLength(7);
   });
 });
 

@@ -106,6 +106,10 @@ def test_j_and_k_mark_a_run_and_show_it_beside_the_list(server: Server, runs: Ru
         for _ in range(3):
             page.keyboard.press("j")
         page.locator("#peek", has_text="It is *low*.").wait_for()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.wait_for_timeout(1_500)
+        assert asked == [], "what is shown is not fetched over and over"
         assert focused(page) == f"run-{runs.fork.code}"
         assert page.locator("tr[data-marked]").get_attribute("data-run") == runs.fork.code
         assert page.locator("#peek .few li").count() == 2
@@ -273,7 +277,7 @@ def test_the_palette_acts_on_what_is_in_a_closed_menu(server: Server, runs: Runs
         page.keyboard.type("reuse what")
         page.get_by_role("option", name="Reuse what is unchanged").wait_for()
         page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/runs/" in url and runs.first.code not in url)
+        page.wait_for_url(lambda url: not url.endswith(f"/runs/{runs.first.code}/"))
 
 
 def test_the_list_serves_without_scripts(server: Server, runs: Runs, opened: Callable[[], Any]) -> None:

@@ -30,14 +30,33 @@ export function fitting(actions: readonly Action[], typed: string): Action[] {
 }
 
 function labelOf(element: HTMLElement): string {
-  const own = element.dataset.palette || element.getAttribute("aria-label") || element.querySelector("b")?.textContent;
-  const said = (own || element.textContent || "").replace(/\s+/g, " ").trim();
-  const nav = element.matches(WAYS) ? element.closest("nav")?.getAttribute("aria-label") : null;
-  return nav && said ? `${nav}: ${said}` : said;
+  const said = wordsOf(element);
+  const about = element.matches(WAYS) ? (element.closest("nav")?.getAttribute("aria-label") ?? "") : menuOf(element);
+  return about !== "" && said !== "" ? `${about}: ${said}` : said;
 }
 
-/** What is in a menu that is closed can be pressed; what is off, or is where one is already, cannot. */
+function wordsOf(element: HTMLElement): string {
+  const own = element.dataset.palette || element.getAttribute("aria-label") || element.querySelector("b")?.textContent;
+  return (own || element.textContent || "").replace(/\s+/g, " ").trim();
+}
+
+/** What the button says that opens the menu it stands in: `Re-run`; of one that shows a sign alone, nothing. */
+function menuOf(element: HTMLElement): string {
+  const menu = element.closest("[popover]");
+  const opener = menu && document.querySelector(`[popovertarget="${CSS.escape(menu.id)}"]`);
+  const said = opener?.textContent?.replace("…", "").trim() ?? "";
+  return /\p{L}/u.test(said) ? said : "";
+}
+
+/** What is in a menu that is closed can be pressed; what is off, unfilled, or where one is already, cannot. */
 function canBePressed(element: HTMLElement): boolean {
-  if (element.matches(":disabled, [aria-disabled=true], [aria-current]")) return false;
+  if (element.matches(":disabled, [aria-disabled=true], [aria-current]") || opensActions(element)) return false;
+  if (element.closest("form")?.matches(":has(input[required]:placeholder-shown)")) return false;
   return element.closest("[hidden], dialog, tbody, [data-no-palette]") === null;
+}
+
+/** What stands in its menu is listed by itself. */
+function opensActions(element: HTMLElement): boolean {
+  const menu = element.getAttribute("popovertarget");
+  return menu !== null && document.getElementById(menu)?.querySelector("a, button") != null;
 }

@@ -30,6 +30,7 @@ export const SHORTCUTS: readonly Group[] = [
     where: "#canvas[data-mode=watch]",
     keys: [
       { keys: "j k", does: "Choose the next or the previous step" },
+      { keys: "b", does: "Pause before the chosen step, or no longer" },
       { keys: "f", does: "Fold or unfold a round or a run within the run, in the graph" },
       { keys: "b", does: "Set a breakpoint at the chosen step, or take it away" },
       { keys: "↑ ↓ ← →", does: "Go from step to step in the graph, from cell to cell in the matrix, from event to event in time" },
