@@ -84,7 +84,8 @@ def edit(page: Page, server: Server, run: Run, query: str = "") -> None:
 
 
 def steps(page: Page) -> list[str]:
-    return page.eval_on_selector_all("[data-step-form]", "all => all.map((one) => one.dataset.stepForm)")
+    keys: list[str] = page.eval_on_selector_all("[data-step-form]", "all => all.map((one) => one.dataset.stepForm)")
+    return keys
 
 
 def button(page: Page) -> Any:
