@@ -18,10 +18,9 @@ from apps.audit.log import STUDIO, Actor, Entry
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import log, services
 from apps.runs.effects import measure
-from apps.runs.forecasts import Edge, Forecasts, asked_anew, edges_of, tried_edges, without
+from apps.runs.forecasts import Edge, Forecasts, asked_anew, edges_of, most_at_once, tried_edges, without
 from apps.runs.models import Experiment, Run, Variant
 
-MOST_EDGES = 60
 AT_ONCE = 4
 STEP_USD = Decimal("0.0001")  # as finely as a limit is kept
 MOST_USD = Decimal(10**9)
@@ -84,8 +83,8 @@ def _check_edges(run: Run, edges: Sequence[Edge]) -> None:
     known = set(edges_of(run))
     if not edges:
         raise Invalid("Choose at least one edge to try.", field="edges")
-    if len(edges) > MOST_EDGES:
-        raise Invalid(f"At most {MOST_EDGES} edges are tried at once: {len(edges)} are chosen.", field="edges")
+    if len(edges) > (most := most_at_once(run)):
+        raise Invalid(f"At most {most} edges are tried at once: {len(edges)} are chosen.", field="edges")
     if unknown := [edge for edge in edges if edge not in known]:
         source, reader = (key[:40] for key in unknown[0])
         raise Invalid(f"“{reader}” does not read “{source}” in this run.", field="edges")

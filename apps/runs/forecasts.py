@@ -19,11 +19,21 @@ from apps.workflows.workflow import Workflow
 
 Edge = tuple[str, str]  # the step that is read, and its reader
 
+MOST_EDGES = 60
+LEAST_EDGES = 5
+MOST_READS = 60_000  # looked at for all forks together before any of them begins: about a second
+
 
 def edges_of(run: Run) -> list[Edge]:
     """Every edge of a run's workflow, in the order of the readers."""
     workflow = run.workflow
     return [] if workflow is None else [(source, step.key) for step in workflow.steps for source in step.access]
+
+
+def most_at_once(run: Run) -> int:
+    """How many edges of a run are tried at once: of a workflow with very many fewer, since each is foretold."""
+    steps = len(run.workflow.steps) if run.workflow else 0
+    return max(LEAST_EDGES, min(MOST_EDGES, MOST_READS // (steps + len(edges_of(run)) + 1)))
 
 
 def without(workflow: Workflow, edge: Edge | None) -> Workflow:

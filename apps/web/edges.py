@@ -17,8 +17,7 @@ from apps.accounts.models import User
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import experiments
 from apps.runs.estimates import Preview
-from apps.runs.experiments import MOST_EDGES
-from apps.runs.forecasts import Edge, Forecasts, edges_of, summed
+from apps.runs.forecasts import MOST_EDGES, Edge, Forecasts, edges_of, most_at_once, summed
 from apps.runs.models import Experiment, Run, Variant
 from apps.web.access import person, visible_run
 from apps.web.figures import plural, usd
@@ -101,12 +100,13 @@ class Trying:
     @cached_property
     def edges(self) -> list[Edge]:
         """The edges that are offered: all of them, or of many those that carry the longest texts."""
-        every = edges_of(self.run)
-        if len(every) <= MOST_EDGES:
+        every, most = edges_of(self.run), most_at_once(self.run)
+        if len(every) <= most:
             return every
         chars = dict(self.run.steps.values_list("key", Length("result")))
-        longest = sorted(every, key=lambda edge: -chars.get(edge[0], 0))[:MOST_EDGES]
-        return [edge for edge in every if edge in set(longest)]
+        longest = sorted(every, key=lambda edge: -chars.get(edge[0], 0))[:most]
+        chosen = set(longest)
+        return [edge for edge in every if edge in chosen]
 
     @property
     def all_edges(self) -> int:

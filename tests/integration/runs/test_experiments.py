@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.audit import log as audit
 from apps.audit.verification import verify
 from apps.core.errors import Conflict, Invalid
-from apps.runs import driver, experiments, tasks
+from apps.runs import driver, experiments, forecasts, tasks
 from apps.runs.experiments import NotToBeTried, UnderWay
 from apps.runs.models import Experiment, Run, Step, Variant
 from apps.runs.process import Process
@@ -21,6 +21,7 @@ from apps.runs.services import WorkflowInvalid, fork_run, stop_run, submit_run
 from apps.spend.models import Account, Budget
 from apps.workers.models import Profile, Worker
 from apps.workflows.workflow import Workflow
+from tests.factories import chain
 from tests.integration.runs.drawn import Answering
 from tests.pools import workflow
 
@@ -344,6 +345,13 @@ def test_only_edges_of_the_run_are_tried_each_once_and_not_too_many(admin: User,
     with pytest.raises(Invalid, match="Give the most"):
         start(run, admin, limit_usd=Decimal(-1))
     assert not Experiment.objects.exists()
+
+
+def test_of_a_workflow_with_very_many_edges_fewer_are_tried_at_once() -> None:
+    few, many = chain("a", "b", "c"), chain(*(f"Do {number}" for number in range(150)))
+
+    assert forecasts.most_at_once(Run(workflow_body=few.model_dump(mode="json"))) == 60
+    assert forecasts.most_at_once(Run(workflow_body=many.model_dump(mode="json"))) == 5
 
 
 def test_one_at_a_time(admin: User, run: Run) -> None:
