@@ -4,6 +4,7 @@ import {
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
+  useStore,
   useStoreApi,
   type Connection,
   type FinalConnectionState,
@@ -64,6 +65,8 @@ export type CanvasProps = {
   children?: ReactNode;
 };
 
+/** Nothing can be read from further away: cards are drawn as their states alone, which is quickly done. */
+const FAR = 0.2;
 /** Of more nodes than these only what is in view is in the page, or dragging the graph about would stutter. */
 const MANY = 60;
 /** The height of the tools that an editor puts over the graph. */
@@ -90,6 +93,7 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
   const turned = useSyncExternalStore(folds.watch, folds.get);
   const flow = useReactFlow();
   const store = useStoreApi();
+  const isFar = useStore((state) => state.transform[2] < FAR);
   const { boxes, move } = useBoxes(levelOf(model, folds), memory ?? null);
   const [pointed, setPointed] = useState<string | null>(null);
   const isPersons = useRef(false);
@@ -186,6 +190,7 @@ function Flow({ store: models, folds, actions, tails, memory, inPage = false, ch
   return (
     <SharedContext value={shared}>
       <ReactFlow
+        className={isFar ? "flow-far" : ""}
         nodes={nodes}
         edges={edges}
         nodeTypes={NODE_TYPES}
