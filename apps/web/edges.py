@@ -22,7 +22,8 @@ from apps.runs.models import Experiment, Run, Variant
 from apps.web.access import person, visible_run
 from apps.web.figures import plural, usd
 from apps.web.posted import reason_in, usd_in
-from apps.web.ranked import Ends, Progress, Ranking, ends_of
+from apps.web.progress import Progress
+from apps.web.ranked import Ends, Ranking, ends_of
 
 CENT = Decimal("0.01")
 GENEROUS = 4  # times what it will likely cost: enough for answers that turn out longer
