@@ -1,8 +1,24 @@
 """The web server as one process: `python -m studio.up.web --port 8000`. Its logs are those of the settings."""
 
 import argparse
+import gc
+from importlib import import_module
+from typing import Any
 
 import uvicorn
+
+
+def load() -> Any:
+    """The application, with all that its pages need.
+
+    What is loaded stays for ever, so it is set aside: the garbage collector would walk all of it again and again, each
+    time in the middle of somebody's page, and take several times as long as that page.
+    """
+    application = import_module("studio.asgi").application
+    import_module("studio.urls")
+    gc.collect()
+    gc.freeze()
+    return application
 
 
 def main() -> None:
@@ -11,7 +27,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
     uvicorn.run(
-        "studio.asgi:application",
+        load(),
         host=arguments.host,
         port=arguments.port,
         ws="websockets-sansio",
