@@ -74,7 +74,7 @@ def _pages(runs: "list[Made]", *, pool: list[str]) -> Iterator[tuple[str, str]]:
             "who:nobody",
             f"code:{middle.code[:4]}",
         ),
-        *("cost>0.2", "cost>900", "steps>=150", "steps:7", "tokens>200k", "took>4m", "took>9h", "before:2026-02-01"),
+        *("cost>0.15", "cost>900", "steps>=150", "steps:7", "tokens>200k", "took>4m", "took>9h", "before:2026-02-01"),
         *(
             "after:2026-11-01",
             "the",
@@ -95,7 +95,8 @@ def _pages(runs: "list[Made]", *, pool: list[str]) -> Iterator[tuple[str, str]]:
         page = f"/runs/{run.code}/"
         yield f"a run of {size} steps", page
         yield f"a run of {size} steps, step 2", f"{page}?step=s2"
-        yield f"a run of {size} steps, its events", f"{page}?view=events"
+        for view in ("events", "timeline", "matrix"):
+            yield f"a run of {size} steps, {view}", f"{page}?view={view}"
     yield "the ledger of a run", f"/runs/{middle.code}/ledger/"
     yield "choose a run to compare", "/compare/"
     yield "choose a run to compare with one", f"/compare/?a={middle.code}"
