@@ -15,6 +15,7 @@ from apps.web.standing import Standing
 from apps.web.timescale import Scale, Stretch
 
 HELD, LET_GO = "run.held", ("run.approved", "run.resumed")
+HELD_FOR = {"review": "held for review", "limit": "held at a limit", "pause": "paused"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Timeline:
     @property
     def holds(self) -> list[Hold]:
         return [
-            Hold(*self.scale.between(begin, end), words=f"held: {reason}" if reason else "held")
+            Hold(*self.scale.between(begin, end), words=HELD_FOR.get(reason, "held"))
             for begin, end, reason in self.held
         ]
 

@@ -128,11 +128,11 @@ def test_a_run_that_was_held_is_no_queue_and_its_gap_can_be_collapsed(browser: C
     page = words(browser.get(f"/runs/{run.code}/?view=timeline").content)
     collapsed = words(browser.get(f"/runs/{run.code}/?view=timeline&idle=cut").content)
 
-    assert whole.holds[0].words == "held: review"
+    assert whole.holds[0].words == "held for review"
     assert whole.holds[0].width > 95 > 10 > cut.holds[0].width
     assert lane(run, "1").queued in ("1.0 s", "2.0 s")  # from the approval on
     assert "Collapse 1 idle gap" in page
-    assert "Held: review, hatched." in page
+    assert "Held for review, hatched." in page
     assert "Show 1 idle gap at full length" in collapsed
 
 
