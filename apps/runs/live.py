@@ -5,7 +5,6 @@ viewer that missed one sees the gap and asks for it: from Redis while the text i
 """
 
 import asyncio
-import contextlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ import structlog
 from channels.layers import BaseChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
 
+from apps.core.waiting import happens
 from apps.runs.models import group_of
 
 logger = structlog.get_logger(__name__)
@@ -109,8 +109,7 @@ class Typist:
         while True:
             await self._something.wait()
             pace = min(SLOWEST_S, max(PACE_S, PACE_PER_RUN_S * len({self._texts[key].code for key in self._dirty})))
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._urgent.wait(), pace)
+            await happens(self._urgent, pace)
             self._urgent.clear()
             self._something.clear()
             try:

@@ -14,6 +14,7 @@ from uuid import uuid4
 import structlog
 from redis.exceptions import RedisError
 
+from apps.core.waiting import happens
 from apps.runs.live import channel_layer
 
 logger = structlog.get_logger(__name__)
@@ -33,8 +34,7 @@ class Ear:
 
     async def tried(self) -> bool:
         """Wait until the first try is over; whether it succeeded."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._tried.wait(), FIRST_TRY_S)
+        await happens(self._tried, FIRST_TRY_S)
         return self.is_listening
 
     async def listen(self, *, late: Callable[[], Awaitable[None]]) -> None:

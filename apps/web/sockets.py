@@ -22,6 +22,7 @@ from redis.exceptions import RedisError
 from apps.accounts.models import Project, User
 from apps.accounts.services import group_of_session
 from apps.core.errors import NotFound
+from apps.core.waiting import happens
 from apps.runs.models import Run
 from apps.runs.services import list_group
 from apps.web import following
@@ -285,10 +286,7 @@ class RunConsumer(Viewer):
     async def look_for_ever(self) -> None:
         """Look for new events when the bell rings, and from time to time anyway."""
         while True:
-            try:
-                await asyncio.wait_for(self.rung.wait(), LOOK_EVERY_S)
-            except TimeoutError:
-                pass
+            await happens(self.rung, LOOK_EVERY_S)
             self.rung.clear()
             if not self.greeted:
                 continue

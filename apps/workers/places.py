@@ -27,6 +27,7 @@ from typing import Any
 import redis.asyncio
 import structlog
 
+from apps.core.waiting import happens
 from apps.workers.calls import CallFailed
 from apps.workers.circuit import CircuitOpen, reason_of, verdict_on
 from apps.workers.lines import Limits, Line, Place, Waiter, Waiting
@@ -124,7 +125,7 @@ class Turnstile:
 
     async def outwait(self, refusal: CircuitOpen) -> None:
         """Wait until the worker may be tried again, or is well before that: for who has nobody else to ask."""
-        await _happens(self._line(refusal.slug).well, refusal.wait_s)
+        await happens(self._line(refusal.slug).well, refusal.wait_s)
 
     async def limits(self, slug: str, limits: Limits) -> None:
         """Let new limits hold at once, also for those who wait already."""
@@ -175,7 +176,7 @@ class Turnstile:
     async def _set_up(self) -> None:
         heard = asyncio.Event()
         self._go(listen(self._client, self.id, self._hear_news, heard, self.pace), name=f"{ENDLESS}news")
-        await _happens(heard, self.pace.call_s)
+        await happens(heard, self.pace.call_s)
         await self._renew()
         self._go(self._renew_for_ever(), name=f"{ENDLESS}leases")
 
@@ -219,7 +220,7 @@ class Turnstile:
     async def _watch_over(self, line: Line) -> None:
         """Look for as long as somebody waits: when it is due, and when there are news."""
         while line.waiting:
-            await _happens(line.nudged, max(0.0, line.due_at - time.monotonic()))
+            await happens(line.nudged, max(0.0, line.due_at - time.monotonic()))
             line.nudged.clear()
             line.due_at = time.monotonic() + self.pace.look_s
             try:
@@ -247,7 +248,7 @@ class Turnstile:
             if self._scripts.away.is_set():
                 await asyncio.sleep(self.pace.retry_s)
             else:
-                await _happens(self._scripts.away, self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311
+                await happens(self._scripts.away, self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311
             try:
                 await self._renew()
             except Exception:
@@ -296,10 +297,3 @@ class Turnstile:
             self.troubled.discard(slug)
             self._line(slug).nudged.set()
             self._line(slug).well.set()
-
-
-async def _happens(event: asyncio.Event, within_s: float) -> None:
-    """Wait for the event, so long at most. (`wait_for` of Python 3.11 may swallow a cancellation here.)"""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within_s):
-            await event.wait()
