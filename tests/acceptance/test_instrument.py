@@ -10,7 +10,7 @@ from tests.acceptance.pages import hold_against, read_run
 from tests.acceptance.walking import add, settled, submit, wait_for_end
 
 COMPARED = (
-    "Compare PostgreSQL and MariaDB for a shop with 38 users: operations, concurrency, backup, cost. Recommend one."
+    "Compare PostgreSQL and MariaDB for a shop with 41 users: operations, concurrency, backup, cost. Recommend one."
 )
 
 
