@@ -129,7 +129,7 @@ PANEL: dict[str, Any] = {
     "BORDER_RADIUS": "6px",
     "COLORS": COLOURS,
     "STYLES": [lambda request: static("css/admin.css")],
-    "DASHBOARD_CALLBACK": "apps.web.dashboard.dashboard",
+    "DASHBOARD_CALLBACK": "apps.web.pool.dashboard.dashboard",
     "ACCOUNT": {"navigation": [{"title": "Account and password", "link": "/account/"}]},
     "SIDEBAR": {"show_search": True, "show_all_applications": False, "navigation": NAVIGATION},
 }

@@ -6,26 +6,29 @@ from django.templatetags.static import static
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
-from apps.web import compose, health, runs_list, sign_in
-from apps.web import sockets as live
-from apps.web.again import urls as again_urls
-from apps.web.compare import urls as compare_urls
-from apps.web.conductors import urls as conductor_urls
-from apps.web.edges import urls as edge_urls
-from apps.web.edit import urls as edit_urls
-from apps.web.exporting import urls as export_urls
-from apps.web.holding import urls as holding_urls
-from apps.web.importing import urls as import_urls
-from apps.web.ledger import urls as ledger_urls
-from apps.web.palette import urls as palette_urls
-from apps.web.peek import urls as peek_urls
-from apps.web.plans import urls as plan_urls
-from apps.web.run import urls as run_urls
-from apps.web.saved_views import urls as saved_view_urls
-from apps.web.sharing import urls as share_urls
-from apps.web.templates_page import urls as template_urls
-from apps.web.viewing import urls as viewing_urls
-from apps.web.workers import urls as worker_urls
+from apps.web import health
+from apps.web.comparing.compare import urls as compare_urls
+from apps.web.edges.page import urls as edge_urls
+from apps.web.editing.edit import urls as edit_urls
+from apps.web.keeping.exporting import urls as export_urls
+from apps.web.keeping.importing import urls as import_urls
+from apps.web.keeping.sharing import urls as share_urls
+from apps.web.keeping.templates_page import urls as template_urls
+from apps.web.live import sockets as live
+from apps.web.people import sign_in
+from apps.web.pool.conductors import urls as conductor_urls
+from apps.web.pool.workers import urls as worker_urls
+from apps.web.run.holding import urls as holding_urls
+from apps.web.run.ledger import urls as ledger_urls
+from apps.web.run.page import urls as run_urls
+from apps.web.run.viewing import urls as viewing_urls
+from apps.web.runs import page as runs_list
+from apps.web.runs.palette import urls as palette_urls
+from apps.web.runs.peek import urls as peek_urls
+from apps.web.runs.saved_views import urls as saved_view_urls
+from apps.web.starting import compose
+from apps.web.starting.again import urls as again_urls
+from apps.web.starting.plans import urls as plan_urls
 
 
 @require_safe

@@ -1,11 +1,11 @@
-"""The figures of `apps.web.figures` as template filters, and where a figure of money is explained."""
+"""The figures of `apps.web.words.figures` as template filters, and where a figure of money is explained."""
 
 from django import template
 from django.urls import reverse
 
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.purse import step_ref
-from apps.web import figures
+from apps.web.words import figures
 
 register = template.Library()
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.test import Client
 
 from apps.runs.live import Typist, channel_layer
-from apps.web.following import close_live_client, live_client
+from apps.web.live.following import close_live_client, live_client
 from studio.asgi import application
 from tests.people import ada, bob, browser, other_browser, rung
 

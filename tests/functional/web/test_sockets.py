@@ -17,7 +17,7 @@ from apps.accounts.models import Membership, User
 from apps.runs import services
 from apps.runs.live import Typist, key_of
 from apps.runs.models import Attempt, Run
-from apps.web import following, hearing, sockets
+from apps.web.live import following, hearing, sockets
 from apps.web.urls import sockets as addresses
 from tests import factories
 from tests.factories import Driving, chain

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.models import Run
-from apps.web import compare, differing
+from apps.web.comparing import compare, differing
 from apps.workflows.edits import AddStep, Edit, RemoveStep, SetInstruction, SetWorker, apply
 from apps.workflows.workflow import Vote, Workflow
 from tests.factories import Driving, chain, failure, make_person, make_project, make_run
@@ -441,7 +441,7 @@ def test_long_texts_are_shown_around_what_differs_and_whole_on_demand(browser: C
 def test_texts_too_long_for_words_say_how_they_were_compared(
     browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.web.compared.PAGE_EFFORT", 0)
+    monkeypatch.setattr("apps.web.comparing.compared.PAGE_EFFORT", 0)
     a, b = carried(ada, "one two three", "x"), carried(ada, "one two four", "x")
 
     assert differing.GRAINS["whole"] in beside(browser, a, b)

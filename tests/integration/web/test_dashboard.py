@@ -17,8 +17,8 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs.models import Attempt, Driver
 from apps.spend.models import Line
-from apps.web.dashboard import messages_waiting, work, workers
-from apps.web.spending import DAYS, spending
+from apps.web.pool.dashboard import messages_waiting, work, workers
+from apps.web.pool.spending import DAYS, spending
 from apps.workers.models import Worker
 from tests.factories import Driving, chain, failure, make_pool, make_run
 

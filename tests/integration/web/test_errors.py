@@ -9,7 +9,8 @@ from django.test import Client
 
 from apps.core.errors import Conflict, Denied, Invalid, NotFound, StudioError, Unavailable
 from apps.runs.models import Run
-from apps.web import errors, runs_list
+from apps.web import errors
+from apps.web.runs import page as runs_list
 
 HTMX = {"HX-Request": "true"}
 

@@ -9,8 +9,8 @@ import pytest
 from django.conf import LazySettings
 
 from apps.runs.live import channel_layer
-from apps.web import hearing
-from apps.web.hearing import Ear
+from apps.web.live import hearing
+from apps.web.live.hearing import Ear
 
 Hear = Callable[[dict[str, Any]], Awaitable[None]]
 

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.models import Run
 from apps.spend.models import Line
-from apps.web import ledger as ledgers
+from apps.web.run import ledger as ledgers
 from apps.workers.models import Worker
 from tests.factories import NOON, Driving, chain, failure, make_pool, make_run
 from tests.integration.web.given import finished, nest, nesting_profile, workflow_of

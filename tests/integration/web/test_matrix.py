@@ -10,8 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.runs.models import Attempt, Run, Step
-from apps.web.matrix import Cell, Matrix
-from apps.web.standing import Standing
+from apps.web.run.matrix import Cell, Matrix
+from apps.web.run.standing import Standing
 from tests.factories import Driving, chain, make_run
 from tests.integration.web.given import asked_again, decided, finished, workflow_of
 

@@ -15,7 +15,7 @@ from apps.accounts.models import User
 from apps.audit import log
 from apps.runs import services
 from apps.runs.models import Run
-from apps.web import whence
+from apps.web.run import whence
 from apps.workers.models import Conductor, Profile, Worker
 from tests.factories import NOON, Driving, chain, failure, make_person, make_pool, make_project, make_run
 from tests.integration.web.given import finished

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.runs.models import Run, Step
-from apps.web import runs_list
+from apps.web.runs import page as runs_list
 from tests.integration.web.given import a_run
 
 Counting = Callable[[int], Any]

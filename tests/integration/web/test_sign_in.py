@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import SignInLink, User
 from apps.accounts.services import make_sign_in_link
 from apps.audit.log import STUDIO
-from apps.web import sign_in
+from apps.web.people import sign_in
 
 PASSWORD = "ada-correct-horse"
 NEW = {"new_password1": "a-new-correct-horse", "new_password2": "a-new-correct-horse"}

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.audit import log
 from apps.runs.models import Run
 from apps.runs.templates import keep_template
-from apps.web.templates_page import PAGE
+from apps.web.keeping.templates_page import PAGE
 from apps.workers.models import Profile, Worker
 from apps.workflows.models import SavedWorkflow
 from tests.factories import NOON, Driving, chain, make_pool, make_run

@@ -11,9 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.runs.services import approve_run, fork_run
-from apps.web.lanes import Lane
-from apps.web.standing import Standing
-from apps.web.timeline import Timeline
+from apps.web.run.lanes import Lane
+from apps.web.run.standing import Standing
+from apps.web.run.timeline import Timeline
 from tests.factories import Driving, chain, failure, make_run
 from tests.integration.web.given import asked_again, decided, finished, nest, nesting_profile, wait_at, workflow_of
 

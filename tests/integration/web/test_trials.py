@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.accounts.models import Membership, User
 from apps.runs import trying
 from apps.runs.models import TRIAL, Run
-from apps.web import reports
+from apps.web.pool import reports
 from apps.workers.models import Worker
 from apps.workers.standing import Standing
 from tests.factories import Driving, chain, failure, make_pool, make_project

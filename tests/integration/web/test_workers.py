@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs.models import Attempt, Driver, Run
 from apps.spend.models import Budget, Line
-from apps.web import reports
+from apps.web.pool import reports
 from apps.workers.models import Credential, Worker
 from apps.workers.pace import Pace
 from apps.workers.standing import Standing
@@ -193,7 +193,7 @@ def test_the_index_serves_the_query(ada: User) -> None:
     """With rows enough to matter, nothing is read but the latest calls of each worker."""
     from django.db import connection
 
-    from apps.web.working import READ
+    from apps.web.pool.working import READ
 
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")

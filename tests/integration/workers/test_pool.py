@@ -10,7 +10,7 @@ from apps.audit.log import Actor
 from apps.runs.freezing import freeze
 from apps.runs.services import pool_for, submit_run
 from apps.simulator.models import MODELS
-from apps.web.choices import choices_of, offered_by
+from apps.web.starting.choices import choices_of, offered_by
 from apps.workers.models import Profile, Worker, check_base_url
 from apps.workers.services import EMBEDDER, SIMULATED, ensure_simulated
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from apps.web.critical import Work, critical
+from apps.web.run.critical import Work, critical
 from tests.factories import NOON
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.web.differing import AROUND, FURTHER_ON, GLIMPSE, NO_TEXT, SHOWN, Differing, Text, alone, differing
+from apps.web.comparing.differing import AROUND, FURTHER_ON, GLIMPSE, NO_TEXT, SHOWN, Differing, Text, alone, differing
 from apps.workflows.wording import Effort
 
 TEXTS = st.lists(st.sampled_from(["South ", "grew ", "most.\n", "x" * 300 + " ", "by 53 % "]), max_size=12).map("".join)

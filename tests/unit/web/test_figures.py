@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from apps.web import figures
+from apps.web.words import figures
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from apps.web.markdown import render
+from apps.web.words.markdown import render
 
 
 def test_what_people_use_is_formatted() -> None:

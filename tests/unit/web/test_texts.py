@@ -1,6 +1,6 @@
 """Long texts: the first lines, then the whole on demand."""
 
-from apps.web.texts import FIRST_CHARS, shown
+from apps.web.words.texts import FIRST_CHARS, shown
 
 
 def test_a_short_text_is_whole() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from apps.web.timescale import MOST_TICKS, Scale, told
+from apps.web.run.timescale import MOST_TICKS, Scale, told
 from tests.factories import NOON
 
 

@@ -1,0 +1,1 @@
+"""A run's access edges, tried one by one."""

@@ -1,0 +1,1 @@
+"""The edit page: a form of a workflow, judged with every change."""

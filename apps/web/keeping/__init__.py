@@ -1,0 +1,1 @@
+"""What is kept and what leaves the studio: templates, exports, imports, shared runs."""

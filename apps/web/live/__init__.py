@@ -1,0 +1,1 @@
+"""What comes over sockets: first the past, then the present."""

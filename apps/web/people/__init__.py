@@ -1,0 +1,1 @@
+"""The way in and out, and one's own account."""

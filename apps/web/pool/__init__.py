@@ -1,0 +1,1 @@
+"""Workers, conductors and what they cost, for everybody and for admins."""

@@ -1,0 +1,1 @@
+"""How things are said and shown in every page: figures, names, texts."""
