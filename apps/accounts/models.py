@@ -6,13 +6,20 @@ from datetime import datetime
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 
+from apps.accounts.roles import Deed, roles_that_may
 from apps.audit.log import Actor
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def visible_to(self, user: "User | AnonymousUser") -> "ProjectQuerySet":
         """The projects `user` belongs to, whatever the role; nobody belongs to one by being a superuser."""
-        return self.filter(memberships__user=user.pk) if user.is_authenticated else self.none()
+        return self.where(user, Deed.SEE)
+
+    def where(self, user: "User | AnonymousUser", deed: Deed) -> "ProjectQuerySet":
+        """The projects in which `user` may do `deed`, by their role there."""
+        if not user.is_authenticated or not user.is_active:
+            return self.none()
+        return self.filter(memberships__user=user.pk, memberships__role__in=roles_that_may(deed))
 
 
 class Project(models.Model):
