@@ -37,7 +37,7 @@ def simulated_models(base_url: str) -> Iterator[bool]:
     command = [sys.executable, "-m", "apps.simulator", "--host", parts.hostname, "--port", str(parts.port)]
     with TemporaryFile() as said:
         # Its words are this program's own and two parts of an address that were read as such.
-        server = subprocess.Popen(  # noqa: S603
+        server = subprocess.Popen(  # noqa: S603 - our own simulator
             command, cwd=settings.BASE_DIR, stdout=subprocess.DEVNULL, stderr=said
         )
         try:

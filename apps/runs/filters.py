@@ -5,7 +5,7 @@ stands whatever else is wrong, so that a list can be narrowed by it while somebo
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -64,6 +64,8 @@ FIELDS: dict[str, Field] = {
 }
 
 Comparison: TypeAlias = Literal["=", ">", ">=", "<", "<="]
+# Every sign that TOKEN lets through.
+COMPARED: Mapping[str, Comparison] = {":": "=", "=": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def _condition(name: str, sign: str, value: str) -> Condition:
     if not value.strip():
         raise _Unreadable(f"Nothing follows “{name}{sign}”: write {field.example}, for example.")
     if field.kind in ("number", "time"):
-        return Measure(name, "=" if sign == ":" else sign, _number(field, value))  # type: ignore[arg-type] # see TOKEN
+        return Measure(name, COMPARED[sign], _number(field, value))
     if sign not in (":", "="):
         raise _Unreadable(f"“{name}” cannot be compared with {sign}: write {field.example}, for example.")
     if field.kind == "moment":

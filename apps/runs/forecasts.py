@@ -3,7 +3,7 @@
 Read once for all edges: the workers as they are now, and what the lineage has recorded.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -124,5 +124,13 @@ class Forecasts:
 
 def summed(previews: list[Preview]) -> tuple[Decimal | None, Decimal | None]:
     """What several forks likely cost together, and at most; None where that is not known of one of them."""
-    likely, most = ([getattr(preview, name) for preview in previews] for name in ("likely_usd", "most_usd"))
-    return tuple(None if None in each else sum(each, Decimal(0)) for each in (likely, most))  # type: ignore[return-value]
+    return _sum(preview.likely_usd for preview in previews), _sum(preview.most_usd for preview in previews)
+
+
+def _sum(costs: Iterable[Decimal | None]) -> Decimal | None:
+    total = Decimal(0)
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total

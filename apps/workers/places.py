@@ -248,7 +248,7 @@ class Turnstile:
             if self._scripts.away.is_set():
                 await asyncio.sleep(self.pace.retry_s)
             else:
-                await happens(self._scripts.away, self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311
+                await happens(self._scripts.away, self.pace.renew_s * uniform(0.9, 1.0))  # noqa: S311 - it guards nothing
             try:
                 await self._renew()
             except Exception:

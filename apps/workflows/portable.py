@@ -117,12 +117,11 @@ def of_lists(model_id: object, subtasks: object, access_list: object, *, about: 
     :raises FileInvalid: one is no list, or together they are no workflow.
     """
     given = dict(zip(KINDS, (model_id, subtasks, access_list), strict=True))
-    if odd := [kind for kind, value in given.items() if not isinstance(value, list)]:
-        raise _wrong("no-list", f"{odd[0]} is not a list.")
-    named = [_called(entry, about.get("workers")) for entry in given["model_id"]]  # type: ignore[attr-defined]
+    models, instructions, reads = (_listed(kind, value) for kind, value in given.items())
+    named = [_called(entry, about.get("workers")) for entry in models]
     names = list(dict.fromkeys(named))
     try:
-        workflow = from_lists([names.index(name) for name in named], subtasks, access_list, pool=names)  # type: ignore[arg-type]
+        workflow = from_lists([names.index(name) for name in named], instructions, reads, pool=names)
     except ListsInvalid as invalid:
         raise FileInvalid(invalid.problems) from None
     name, task = about.get("name"), about.get("task")
@@ -138,6 +137,12 @@ def with_workers(workflow: Workflow, instead: dict[str, str]) -> Workflow:
     """The workflow with other workers where `instead` names some; all else stays."""
     steps = [step.model_copy(update={"worker": instead.get(step.worker, step.worker)}) for step in workflow.steps]
     return workflow.model_copy(update={"steps": tuple(steps)})
+
+
+def _listed(kind: str, value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise _wrong("no-list", f"{kind} is not a list.")
+    return value
 
 
 def _called(entry: object, workers: object) -> str:

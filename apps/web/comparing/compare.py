@@ -68,9 +68,12 @@ class Asked:
         query = urlencode({name: value for name, value in given.items() if value}, safe=":")
         return f"{reverse('compare')}?{query}" if query else reverse("compare")
 
-    def but(self, **changes: str | int) -> str:
+    def but(
+        self, *, a: str | None = None, b: str | None = None, show: str | None = None, start: int = 0, only: str = ""
+    ) -> str:
         """The address with other parameters; a page of a list is left with whatever else changes."""
-        return replace(self, **({"start": 0, "only": ""} | changes)).url  # type: ignore[arg-type] # their names are ours
+        kept = {"a": self.a if a is None else a, "b": self.b if b is None else b}
+        return Asked(**kept, show=self.show if show is None else show, start=start, only=only).url
 
 
 @dataclass(frozen=True)

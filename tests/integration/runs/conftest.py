@@ -8,6 +8,7 @@ from apps.runs import driver, tasks
 from apps.runs import process as processes
 from apps.runs.models import Run
 from apps.runs.process import Process
+from tests.integration.runs.drawn import Answering
 from tests.pools import admin, knobs, mini, pool, ultra
 
 __all__ = ["admin", "knobs", "mini", "pool", "ultra"]
@@ -26,6 +27,14 @@ def process() -> Iterator[Process]:
     started = processes.start()
     yield started
     started.close()
+
+
+@pytest.fixture
+def gateway(process: Process, monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """What a driver asks instead of endpoints, for tests that want it."""
+    answering = Answering()
+    monkeypatch.setattr(process, "gateway", answering)
+    return answering
 
 
 @pytest.fixture

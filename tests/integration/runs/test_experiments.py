@@ -42,13 +42,6 @@ ENOUGH = Decimal(100)
 
 
 @pytest.fixture
-def gateway(process: Process) -> Answering:
-    answering = Answering()
-    process.gateway = answering  # type: ignore[assignment] # it answers in the gateway's place
-    return answering
-
-
-@pytest.fixture
 def run(admin: User, mini: Profile, drive: Drive, gateway: Answering) -> Run:
     """A run of five steps that came to its answer."""
     done = drive(submit_run(task=TASK, profile=mini, by=admin, now=timezone.now(), workflow=FLOW))

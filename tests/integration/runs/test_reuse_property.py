@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.runs.holding import set_breakpoints, write_result
 from apps.runs.models import Run, Step
-from apps.runs.process import Process
 from apps.runs.services import fork_run, go_on, preview_fork, submit_run
 from apps.workers.models import Fallback, Profile, Worker
 from apps.workflows.prompt import Accessed, worker_messages
@@ -29,14 +28,6 @@ Drive = Callable[[Run], Run]
 Call = tuple[str, str]  # the model, and the prompt
 
 TASK = "Which of the two?"
-
-
-@pytest.fixture
-def gateway(process: Process) -> Answering:
-    """What the driver asks instead of an endpoint."""
-    answering = Answering()
-    process.gateway = answering  # type: ignore[assignment] # it answers in the gateway's place
-    return answering
 
 
 @dataclass

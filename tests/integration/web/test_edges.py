@@ -65,8 +65,9 @@ def answered(experiment: Experiment, source: str, reader: str, results: dict[str
 
 
 def tried(run: Run, by: User, *edges: tuple[str, str], baseline: bool = False) -> Experiment:
-    given = {"run": run, "by": by, "now": timezone.now(), "limit_usd": Decimal(5)}
-    return experiments.start_experiment(edges=edges, baseline=baseline, **given)  # type: ignore[arg-type] # all are there
+    return experiments.start_experiment(
+        run=run, edges=edges, baseline=baseline, limit_usd=Decimal(5), by=by, now=timezone.now()
+    )
 
 
 def edges_in(page: str) -> list[str]:

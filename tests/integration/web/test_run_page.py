@@ -4,6 +4,7 @@ import json
 import re
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -299,16 +300,16 @@ def test_the_canvas_is_given_the_workers_and_all_that_happened(browser: Client, 
     run = finished(ada)
     page = browser.get(f"/runs/{run.code}/").content.decode()
 
-    def data(name: str) -> dict[str, object]:
+    def data(name: str) -> dict[str, Any]:
         found = re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', page, re.DOTALL)
         assert found is not None
-        told: dict[str, object] = json.loads(found[1])
+        told: dict[str, Any] = json.loads(found[1])
         return told
 
     events = data("events")
     assert data("workers")["sim-birch"] == {"name": "Birch", "letter": "B", "colour": "a", "simulated": True}
-    assert events["head"] == len(events["events"])  # type: ignore[arg-type]  # a list, as the next line shows
-    assert [event["verb"] for event in events["events"]][-1] == "run.succeeded"  # type: ignore[attr-defined]
+    assert events["head"] == len(events["events"])
+    assert [event["verb"] for event in events["events"]][-1] == "run.succeeded"
     assert f'data-seq="{events["head"]}"' in page
     assert f'data-socket="/ws/runs/{run.code}/"' in page
 
