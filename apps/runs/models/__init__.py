@@ -13,6 +13,7 @@ from apps.runs.models.carried_out import (
     new_code,
 )
 from apps.runs.models.kept import Experiment, RunWords, SavedDraft, SavedView, Share, Variant
+from apps.runs.models.retention import LegalHold, Policy
 
 __all__ = [
     "HEART_STOPPED_AFTER",
@@ -20,6 +21,8 @@ __all__ = [
     "Attempt",
     "Driver",
     "Experiment",
+    "LegalHold",
+    "Policy",
     "Proposal",
     "Run",
     "RunQuerySet",

@@ -128,6 +128,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    erased_at = models.DateTimeField(null=True)  # its texts were erased then; see `retention`
 
     objects = RunQuerySet.as_manager()
 
@@ -140,6 +141,11 @@ class Run(models.Model):
                 | Q(status__in=["succeeded", "failed", "cancelled"], finished_at__isnull=False),
                 name="a_run_has_an_end_exactly_when_it_ended",
             ),
+            # Erased is erased: nothing that anybody wrote comes back into the row.
+            models.CheckConstraint(
+                condition=Q(erased_at=None) | Q(task="", answer="", error="", notice="", finished_at__isnull=False),
+                name="an_erased_run_has_ended_and_says_nothing",
+            ),
         ]
         indexes = [
             models.Index(fields=["project", "-id"], name="run_list"),  # the list, newest first
@@ -150,6 +156,8 @@ class Run(models.Model):
             models.Index(fields=["status", "heart_at"], name="run_unfinished", condition=Q(finished_at=None)),
             # A driver asks twice a second which of its runs were stopped.
             models.Index(fields=["driver"], name="run_by_driver", condition=Q(finished_at=None)),
+            # Which texts were kept long enough: asked once a day, oldest first.
+            models.Index(fields=["project", "finished_at"], name="run_to_erase", condition=Q(erased_at=None)),
         ]
 
     def __str__(self) -> str:
@@ -167,6 +175,10 @@ class Run(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.status in self.ENDED
+
+    @property
+    def is_erased(self) -> bool:
+        return self.erased_at is not None
 
     @property
     def is_live(self) -> bool:
