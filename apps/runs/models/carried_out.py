@@ -62,6 +62,7 @@ class Run(models.Model):
         REVIEW = "review", "for review"
         LIMIT = "limit", "limit"
         PAUSE = "pause", "paused"
+        RULES = "rules", "flow rules"
 
     # Every legal move. Ended runs move nowhere: a run that was stopped is never later shown as succeeded.
     MOVES: ClassVar[dict[str, frozenset[str]]] = {
@@ -98,12 +99,14 @@ class Run(models.Model):
     submit_key = models.CharField(max_length=64, null=True)  # noqa: DJ001 - null is "none given", which is not unique
 
     planned_by = models.CharField(max_length=40, blank=True)  # the planner whose workflow it is
-    # Why a held run is held: for somebody's review, or because a limit of money would be crossed.
+    # Why a held run is held: for somebody's review, because a limit of money would be crossed, or by flow rules.
     hold = models.CharField(max_length=10, choices=Hold, blank=True)
-    held_by = models.JSONField(default=dict)  # the limit, and what the next call could cost
+    held_by = models.JSONField(default=dict)  # the limit, and what the next call could cost; or what rules forbid
     pause_asked = models.BooleanField(default=False)  # no more steps begin until somebody lets it go on
     breakpoints = models.JSONField(default=list)  # steps before which it pauses,
     passed = models.JSONField(default=list)  # and those of them that were gone past
+    # What flow rules forbid and somebody has approved, by the names of `flow.Offence`.
+    excepted = models.JSONField(default=list)
     limit_usd = models.DecimalField(max_digits=16, decimal_places=4, null=True)  # of this run alone; null: none
     notice = models.TextField(blank=True)  # what people must know of the planning: that another planner stood in
 

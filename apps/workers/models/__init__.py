@@ -6,6 +6,7 @@ All are global unless they name a project. What a run used is frozen on the run,
 from .called import CalledModel, check_base_url
 from .conductors import Conductor, Health
 from .credentials import Credential, Scoped
+from .flow import FlowRule, Tag
 from .pool import Fallback, Worker
 from .profiles import Profile
 
@@ -14,9 +15,11 @@ __all__ = [
     "Conductor",
     "Credential",
     "Fallback",
+    "FlowRule",
     "Health",
     "Profile",
     "Scoped",
+    "Tag",
     "Worker",
     "check_base_url",
 ]

@@ -72,6 +72,11 @@ class CalledModel(models.Model):
     model = models.CharField(max_length=300)
     credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True)
     params = models.JSONField(default=dict, blank=True, help_text="temperature, max_tokens, …, sent with every call")
+    tags = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="what can be relied on (eu-hosted), for rules that ask for it; and what its replies carry on with them",
+    )
     simulated = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     # Switched off by a start without the simulator, so that the next start with it switches it on again.
@@ -168,6 +173,7 @@ class CalledModel(models.Model):
             "letter": self.letter,
             "colour": self.colour,
             "simulated": self.simulated,
+            "tags": sorted(self.tags),
             "identity": self.identity,
             "credential": self.credential_id,
             "price": {
