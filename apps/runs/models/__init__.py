@@ -14,6 +14,7 @@ from apps.runs.models.carried_out import (
 )
 from apps.runs.models.kept import Experiment, RunWords, SavedDraft, SavedView, Share, Variant
 from apps.runs.models.retention import LegalHold, Policy
+from apps.runs.models.reviewed import Rating, RatingQuerySet, Review
 
 __all__ = [
     "HEART_STOPPED_AFTER",
@@ -24,6 +25,9 @@ __all__ = [
     "LegalHold",
     "Policy",
     "Proposal",
+    "Rating",
+    "RatingQuerySet",
+    "Review",
     "Run",
     "RunQuerySet",
     "RunWords",
