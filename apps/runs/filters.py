@@ -31,6 +31,15 @@ KINDS: dict[str, str] = {
     "fork": "made from another run",
     "unpriced": "a call of unknown price",
     "test": "only tries a worker",
+    "experiment": "an experiment on edges made it",
+    "corrected": "somebody wrote what its answer should have been",
+}
+REVIEWS: dict[str, str] = {
+    "accepted": "signed off",
+    "rejected": "somebody said no to it",
+    "open": "somebody is to review it",
+    "yes": "accepted or rejected",
+    "no": "neither, and it has ended",
 }
 
 
@@ -57,6 +66,8 @@ FIELDS: dict[str, Field] = {
         Field("cost", "number", "in USD, as far as it is known", "cost>0.1"),
         Field("steps", "number", "how many its workflow has", "steps>=5"),
         Field("tokens", "number", "read and written", "tokens>10k"),
+        Field("reviewed", "text", "whether it was signed off", "reviewed:no"),
+        Field("rating", "number", "what somebody gave its answer, from 1 to 5", "rating<3"),
         Field("took", "time", "from its start to its end, or to now", "took>2m"),
         Field("after", "moment", "begun on that day or later", "after:7d"),
         Field("before", "moment", "begun earlier than that day", "before:2026-11-20"),
@@ -245,15 +256,19 @@ def _condition(name: str, sign: str, value: str) -> Condition:
 
 
 def _match(name: str, value: str) -> Match:
+    if name == "reviewed":
+        return Match(name, _one_of(REVIEWS, value))
     if name not in ("status", "is"):
         return Match(name, value)
+    said = _one_of(STATES if name == "status" else {**STATES, **KINDS}, value)
+    return Match("status" if said in STATES else "is", said)
+
+
+def _one_of(known: Mapping[str, str], value: str) -> str:
     said = ALSO.get(value.lower(), value.lower())
-    if said in STATES:
-        return Match("status", said)
-    if name == "is" and said in KINDS:
-        return Match("is", said)
-    known = STATES if name == "status" else {**STATES, **KINDS}
-    raise _Unreadable(f"“{value}” is none of {', '.join(known)}.{_meant(said, known)}")
+    if said not in known:
+        raise _Unreadable(f"“{value}” is none of {', '.join(known)}.{_meant(said, known)}")
+    return said
 
 
 def _number(field: Field, value: str) -> Decimal:

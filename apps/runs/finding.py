@@ -16,7 +16,7 @@ from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, Les
 
 from apps.accounts.models import User
 from apps.runs.filters import Comparison, Condition, Filter, Match, Measure, Moment, Words, instant
-from apps.runs.models import TRIAL, Run, RunQuerySet, Step
+from apps.runs.models import TRIAL, Rating, Review, Run, RunQuerySet, Step, Variant
 from apps.workers.models import Profile, Worker
 
 STATES: dict[str, tuple[str, ...]] = {
@@ -74,6 +74,8 @@ def _condition(condition: Match | Measure | Moment, asking: Asking) -> Q:
             return OF_FIELD[field](value, asking)
         case Measure("steps", comparison, value):
             return _steps(comparison, value)
+        case Measure("rating", comparison, value):
+            return _rating(comparison, value)
         case Measure(field, comparison, value):
             return Q(COMPARISONS[comparison](*_measured(field, value, asking)))
         case Moment(field):
@@ -108,6 +110,8 @@ def _is(value: str, asking: Asking) -> Q:
         "fork": Q(parent__isnull=False),
         "unpriced": Q(cost_unknown=True),
         "test": Q(profile=TRIAL),
+        "experiment": Q(Exists(Variant.objects.filter(fork=OuterRef("pk")).order_by())),
+        "corrected": _rated(~Q(correction="")),
     }
     return kinds[value]
 
@@ -148,6 +152,13 @@ def _code(value: str, asking: Asking) -> Q:
     return Q(code__startswith=value.lower())
 
 
+def _reviewed(value: str, asking: Asking) -> Q:
+    decided = Q(Exists(Review.objects.filter(run=OuterRef("pk"), state__in=Review.DECIDED)))
+    if value == "no":
+        return ~decided & Q(status__in=Run.ENDED)
+    return decided if value == "yes" else Q(Exists(Review.objects.filter(run=OuterRef("pk"), state=value)))
+
+
 OF_FIELD: dict[str, Callable[[str, Asking], Q]] = {
     "status": _status,
     "is": _is,
@@ -156,6 +167,7 @@ OF_FIELD: dict[str, Callable[[str, Asking], Q]] = {
     "planner": _planner,
     "who": _who,
     "code": _code,
+    "reviewed": _reviewed,
 }
 
 
@@ -189,6 +201,15 @@ def _steps(comparison: Comparison, value: Decimal) -> Q:
         "=": at_least & ~more_than if value == int(value) else Q(pk__in=[]),
     }
     return conditions[comparison]
+
+
+def _rating(comparison: Comparison, value: Decimal) -> Q:
+    """That somebody gave its answer so much. Scores are whole, and what they are compared with need not be."""
+    return _rated(Q(COMPARISONS[comparison](F("score"), Value(value))))
+
+
+def _rated(how: Q) -> Q:
+    return Q(Exists(Rating.objects.of_answers().filter(how, run=OuterRef("pk")).order_by()))
 
 
 def _has_step(number: int) -> Q:

@@ -41,7 +41,8 @@ TABS = {
     "failed": "Failed",
     "stopped": "Stopped",
 }
-TESTS = "test"  # runs that only try a worker: left out unless they are asked for
+TESTS = "test"  # runs that only try a worker: left out unless they are asked for,
+EXPERIMENTS = "experiment"  # and so are the forks that an experiment on edges made
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,7 @@ class Page:
 
 def page_of(user: User, asked: Asked, *, now: datetime) -> Page:
     """The page that is asked for."""
-    visible = visible_tests(user) if asked.is_of_tests else visible_runs(user)
-    found = find(visible, asked.filter, by=user, now=now)
+    found = find(_visible(user, asked), asked.filter, by=user, now=now)
     if asked.keep:
         return _again(found, user, asked, now=now)
     if asked.before is not None:
@@ -139,6 +139,13 @@ def page_of(user: User, asked: Asked, *, now: datetime) -> Page:
     lines = lines_of(found, limit=PAGE + 1, now=now)
     shown = lines[:PAGE]
     return Page(shown, older=shown[-1].run.pk if len(lines) > PAGE else None)
+
+
+def _visible(user: User, asked: Asked) -> RunQuerySet:
+    """Those the filter chooses from: what stands on pages of its own only where it is asked for."""
+    if asked.filter.asks("is", EXPERIMENTS):
+        return Run.objects.visible_to(user)
+    return visible_tests(user) if asked.is_of_tests else visible_runs(user)
 
 
 def _again(found: RunQuerySet, user: User, asked: Asked, *, now: datetime) -> Page:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.accounts.models import User
-from apps.runs.filters import FIELDS, KINDS, STATES
+from apps.runs.filters import FIELDS, KINDS, REVIEWS, STATES
 from apps.web.words.planners import label_of
 from apps.workers.models import Profile, Worker
 
@@ -21,6 +21,7 @@ def suggestions_for(user: User) -> dict[str, Any]:
             "profile": list(Profile.objects.order_by("slug").values_list("slug", "name")[:MOST]),
             "planner": [(planner, label_of(planner)) for planner in Profile.Planner.values],
             "who": list(_people(user)),
+            "reviewed": list(REVIEWS.items()),
             "after": [("today", ""), ("yesterday", ""), ("7d", "seven days ago"), ("24h", "a day ago")],
             "before": [("today", ""), ("yesterday", ""), ("7d", "seven days ago")],
         },

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs.filters import parse
 from apps.runs.finding import find
-from apps.runs.models import TRIAL, Run, RunWords, Step
+from apps.runs.models import TRIAL, Experiment, Rating, Review, Run, RunWords, Step, Variant
 from tests.factories import make_person, make_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -203,3 +203,47 @@ def test_the_code_the_profile_and_the_person_are_words_of_a_run(ada: User) -> No
     run = a_run(ada, "The task")
 
     assert found(run.code, ada) == found(run.profile, ada) == found("ada", ada) == {"The task"}
+
+
+# --- reviews, ratings, experiments ----------------------------------------------------------------------------------
+
+
+def test_runs_are_found_by_how_they_were_signed_off(ada: User) -> None:
+    runs = {name: a_run(ada, name, **ended("succeeded")) for name in ("accepted", "rejected", "open", "unseen")}
+    a_run(ada, "live", status="running")
+    for name in ("accepted", "rejected"):
+        Review.objects.create(run=runs[name], state=name, decided_by=ada, decided_at=NOW)
+    Review.objects.create(run=runs["open"], assigned_to=ada)
+
+    assert found("reviewed:accepted", ada) == {"accepted"}
+    assert found("reviewed:yes", ada) == {"accepted", "rejected"}
+    assert found("reviewed:open", ada) == {"open"}
+    assert found("reviewed:no", ada) == {"open", "unseen"}
+    assert found("-reviewed:no", ada) == {"accepted", "rejected", "live"}
+
+
+def test_runs_are_found_by_what_somebody_gave_their_answer(ada: User) -> None:
+    runs = {name: a_run(ada, name) for name in ("good", "bad", "of a step", "unrated")}
+    steps(runs["of a step"], "sim-birch")
+    for name, score, step in (("good", 5, None), ("bad", 1, None), ("of a step", 1, runs["of a step"].steps.get())):
+        said = "Better" if name == "bad" else ""
+        Rating.objects.create(
+            run=runs[name], step=step, by=ada, score=score, correction=said, created_at=NOW, updated_at=NOW
+        )
+
+    assert found("rating<2.5", ada) == {"bad"}
+    assert found("rating:5", ada) == {"good"}
+    assert found("rating>0", ada) == {"good", "bad"}
+    assert found("-rating>0", ada) == {"of a step", "unrated"}
+    assert found("is:corrected", ada) == {"bad"}
+
+
+def test_the_forks_of_experiments_are_found(ada: User) -> None:
+    parent = a_run(ada, "parent", **ended("succeeded"))
+    experiment = Experiment.objects.create(run=parent, owner=ada, limit_usd=1, created_at=NOW)
+    for position, name in enumerate(("first fork", "second fork")):
+        fork = a_run(ada, name)
+        Variant.objects.create(experiment=experiment, position=position, source="s1", reader=f"s{position}", fork=fork)
+
+    assert found("is:experiment", ada) == {"first fork", "second fork"}
+    assert found("-is:experiment", ada) == {"parent"}
