@@ -33,8 +33,13 @@ def READ_VAULT_KEYS() -> list[str]:
     return (secret("vault_key") or "").split()
 
 
-if PRODUCTION and not (SECRET_KEY and READ_VAULT_KEYS()):
-    raise ImproperlyConfigured("SECRET_KEY and VAULT_KEY must be set in production; see docs/settings.md")
+def READ_SIGNING_KEYS() -> list[str]:
+    """The seeds of the keys that sign anchors and exports, newest first: it signs, the others were signed with."""
+    return (secret("signing_key") or "").split()
+
+
+if PRODUCTION and not (SECRET_KEY and READ_VAULT_KEYS() and READ_SIGNING_KEYS()):
+    raise ImproperlyConfigured("SECRET_KEY, VAULT_KEY and SIGNING_KEY must be set in production; see docs/settings.md")
 SECRET_KEY = SECRET_KEY or "only-for-commands-before-the-first-start"
 
 ALLOWED_HOSTS: list[str] = env.list("STUDIO_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
@@ -165,6 +170,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 12},
     },
     "probe-workers": {"task": "apps.runs.tasks.probe_workers", "schedule": 300.0, "options": {"expires": 240}},
+    "seal-anchors": {"task": "apps.audit.tasks.seal_anchors", "schedule": 60.0, "options": {"expires": 50}},
+    "check-trails": {"task": "apps.audit.tasks.check_all", "schedule": 3600.0, "options": {"expires": 3000}},
     "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }
 

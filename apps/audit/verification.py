@@ -1,18 +1,28 @@
-"""Whether a trail still is what was sealed: its lines, the texts they name, the columns beside them and its end.
+"""Whether trails still are what was sealed: lines, the texts they name, the columns beside them, ends, and anchors.
 
 Everything is computed again here, in Python, from what the database returns; nothing it says about itself is believed.
-Whoever owns the database can still rewrite a trail from its first event to its head: heads kept elsewhere tell.
+Whoever owns the database can rewrite a trail from its first event to its head: anchors tell, whose signatures need a
+key that is not in it, and for certain those that were kept elsewhere.
 """
 
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from apps.audit import chain
+from apps.audit import chain, signing
+from apps.audit.anchored import Kept, Keys, Named, Pins, Source, Span
 from apps.audit.chain import Break, Sealed
-from apps.audit.models import Event, Payload, Trail
+from apps.audit.missing import missing_trails
+from apps.audit.models import Anchor, Payload
+from apps.audit.rows import Portion, Row, Scope, pages
 
-PAGE = 1000  # events held in memory at once, with the texts they name
+MOST_BREAKS = 50  # that are named; all are counted
+TEXTS_AT_ONCE = 500
+END = 2**63 - 1  # beyond every place
+Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,85 +34,244 @@ class Verified:
     first_break: Break | None
 
 
+@dataclass(frozen=True)
+class TrailBreak:
+    """The first place where a trail does not hold."""
+
+    trail: str
+    seq: int
+    reason: str
+
+
+@dataclass
+class Tally:
+    """What was found in the trails of one project: trails looked at, events that hold, and what does not."""
+
+    trails: int = 0
+    events: int = 0
+    broken: int = 0
+    breaks: list[TrailBreak] = field(default_factory=list)
+
+    def add(self, trail: str, found: Verified) -> None:
+        self.trails += 1
+        self.events += found.events
+        if found.first_break:
+            self.tell(TrailBreak(trail, found.first_break.seq, found.first_break.reason))
+
+    def tell(self, broken: TrailBreak) -> None:
+        self.broken += 1
+        if len(self.breaks) < MOST_BREAKS:
+            self.breaks.append(broken)
+
+
+@dataclass
+class Found:
+    """What verifying many trails found, by project; `anchor` is the newest that was there when it began, or none."""
+
+    anchor: Anchor | None
+    by_project: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+    @property
+    def whole(self) -> Tally:
+        """All projects together."""
+        tallies = list(self.by_project.values())
+        return Tally(
+            trails=sum(tally.trails for tally in tallies),
+            events=sum(tally.events for tally in tallies),
+            broken=sum(tally.broken for tally in tallies),
+            breaks=[found for tally in tallies for found in tally.breaks][:MOST_BREAKS],
+        )
+
+
 def verify(trail: str) -> Verified:
     """Re-compute a trail from its first event and name the first place where it does not hold.
 
     A text that was erased is no break: its digest stays sealed.
     """
-    walk = chain.Walk()
-    found = _walk(trail, walk)
-    return Verified(events=found.seq - 1 if found else walk.seq, head=walk.hash, first_break=found)
+    walked: list[Verified] = []
+    _walk(Scope(trail=trail), [_kept(_newest())], lambda row, found: walked.append(found))
+    if walked:
+        return walked[0]
+    return Verified(events=0, head=chain.GENESIS, first_break=Break(1, f"there is no trail {trail}"))
 
 
-def _walk(trail: str, walk: chain.Walk) -> Break | None:
-    head = Trail.objects.filter(name=trail).first()
-    if head is None:
-        return Break(1, f"there is no trail {trail}")
-    for page in _pages(head):
-        wrong = _wrong_texts({digest for event in page for digest in _named(event).values()})
-        for event in page:
-            sealed = Sealed(event.seq, event.line, event.hash)
-            if found := walk.step(sealed) or _break_of_columns(event) or _break_of_texts(event, wrong):
-                return found
-        head = page[-1].trail
-    return walk.end(head_seq=head.head_seq, head_hash=head.head_hash)
+def verify_trails(
+    scope: Scope,
+    *,
+    keys: Keys | None = None,
+    pins: Pins | None = None,
+    progress: Callable[[Found], None] = lambda found: None,
+) -> Found:
+    """Verify the trails in scope against the anchors of the database and, where some were kept elsewhere, `pins`.
 
-
-def _pages(head: Trail) -> Iterator[list[Event]]:
-    """A trail's events page by page, each with the head as it was in the same snapshot.
-
-    So an event sealed while we read is not mistaken for one that was forged behind the end.
+    Signatures are believed of `keys`, the studio's own unless others are given. A trail that is broken is looked at no
+    further; the others are. `progress` is told every few thousand events.
     """
-    rows = Event.objects.filter(trail=head).select_related("trail").order_by("seq")
-    page = list(rows[:PAGE])
-    while page:
-        yield page
-        page = list(rows.filter(seq__gt=page[-1].seq)[:PAGE])
+    newest = _newest()
+    found = Found(newest)
+    sources: list[Source] = [_kept(newest, keys), *([pins] if pins else [])]
+
+    def done(row: Row, walked: Verified) -> None:
+        found.by_project[row.trail_project].add(row.trail, walked)
+
+    _walk(scope, sources, done, lambda: progress(found))
+    for project, broken in missing_trails(scope, newest=newest, pins=pins):
+        found.by_project[project].tell(TrailBreak(*broken))
+    if pins:
+        for line, fault in pins.faults:
+            found.by_project[scope.project or ""].tell(TrailBreak(pins.path.name, line, f"line {line} {fault}"))
+    return found
 
 
-def _named(event: Event) -> dict[str, str]:
-    """The texts an event names; none where its line is no event, which the walk will say."""
+def _newest() -> Anchor | None:
+    return Anchor.objects.order_by("-seq").first()
+
+
+def _kept(newest: Anchor | None, keys: Keys | None = None) -> Kept:
+    return Kept(signing.public_keys() if keys is None else keys, newest=newest.seq if newest else 0)
+
+
+# --- along the trails ----------------------------------------------------------------------------------------------
+
+
+def _walk(
+    scope: Scope,
+    sources: Sequence[Source],
+    done: Callable[[Row, Verified], None],
+    progress: Callable[[], None] = lambda: None,
+) -> None:
+    walk = TrailWalk("")
+    for page in pages(scope):
+        contents = [[_parsed(row.line) for row in portion.rows] for portion in page]
+        wrong = _wrong_texts({digest for each in contents for content in each for digest in _named(content).values()})
+        expected = [source.expected([_span(portion) for portion in page]) for source in sources]
+        for portion, parsed in zip(page, contents, strict=True):
+            name = portion.end.trail
+            if walk.trail != name:
+                walk = TrailWalk(name)
+            walk.expect(named for each in expected for named in each.get(name, ()))
+            walk.go(portion.rows, parsed, wrong)
+            if portion.is_last:
+                done(portion.end, walk.end(portion.end))
+        progress()
+
+
+def _span(portion: Portion) -> Span:
+    """The stretch of a trail that a portion is to be held against: the last one answers for all that should follow."""
+    first = portion.rows[0].seq if portion.rows else portion.end.seq or 1
+    return Span(portion.end.trail, first, portion.rows[-1].seq if not portion.is_last else END)
+
+
+class TrailWalk:
+    """A walk along one trail, which stops at the first place that does not hold."""
+
+    def __init__(self, trail: str) -> None:
+        self.trail = trail
+        self.chain = chain.Walk()
+        self.found: Break | None = None
+        self.named: dict[int, list[Named]] = {}
+
+    def expect(self, named: Iterable[Named]) -> None:
+        """What anchors say of the events that come next."""
+        self.named = defaultdict(list)
+        for each in named:
+            self.named[each.seq].append(each)
+
+    def go(self, rows: Sequence[Row], contents: Sequence[Content], wrong: Mapping[str, str]) -> None:
+        """Go on along `rows`, with their lines parsed and the texts that are known to be `wrong`."""
+        for row, content in zip(rows, contents, strict=True):
+            if self.found:
+                return
+            self.found = (
+                self.chain.step(Sealed(row.seq, row.line, row.hash))
+                or _break_of_columns(row, content)
+                or _break_of_texts(row, content, wrong)
+                or self._break_of_anchors(row)
+            )
+
+    def _break_of_anchors(self, row: Row) -> Break | None:
+        for named in self.named.pop(row.seq, ()):
+            if named.fault:
+                return Break(row.seq, named.fault)
+            if named.hash != row.hash:
+                return Break(row.seq, f"event {row.seq} is not the one that {named.anchor} names: it was sealed anew")
+        return None
+
+    def end(self, end: Row) -> Verified:
+        """What was found, now that no event follows."""
+        found = self.found or self.chain.end(head_seq=end.head_seq, head_hash=end.head_hash) or self._break_behind()
+        events = min(found.seq - 1, self.chain.seq) if found else self.chain.seq
+        return Verified(events=events, head=self.chain.hash, first_break=found)
+
+    def _break_behind(self) -> Break | None:
+        """An event that an anchor names, and that is no more."""
+        missing = min(self.named, default=None)
+        if missing is None:
+            return None
+        [named, *_] = self.named[missing]
+        return Break(
+            self.chain.seq + 1,
+            named.fault
+            or f"the end is cut off: event {self.chain.seq} is the last, and {named.anchor} names event {missing}",
+        )
+
+
+# --- at one event --------------------------------------------------------------------------------------------------
+
+
+def _parsed(line: str) -> Content:
+    """The line as an event; nothing where it is none, which the walk will say."""
     try:
-        return {name: str(digest) for name, digest in event.texts.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+        content = json.loads(line)
+    except ValueError:
         return {}
+    return content if isinstance(content, dict) else {}
 
 
-def _break_of_columns(event: Event) -> Break | None:
+def _named(content: Content) -> Mapping[str, str]:
+    """The texts an event names."""
+    texts = content.get("texts")
+    return texts if isinstance(texts, dict) else {}
+
+
+def _break_of_columns(row: Row, content: Content) -> Break | None:
     """A column that says something else than the line would show a filter what never happened."""
     try:
-        content = event.content
-        repeated = {
-            "trail": content["trail"] == event.trail.name,
-            "seq": content["seq"] == event.seq,
-            "at": datetime.fromisoformat(content["at"]) == event.at,
-            "verb": content["verb"] == event.verb,
-            "actor": content["actor"] == {"kind": event.actor_kind, "id": event.actor_id, "label": event.actor_label},
-            "subject": content["subject"] == event.subject,
-            "project": content["project"] == event.project,
+        actor = content["actor"]
+        same = {
+            "trail": content["trail"] == row.trail,
+            "seq": content["seq"] == row.seq,
+            "at": datetime.fromisoformat(content["at"]) == row.at,
+            "verb": content["verb"] == row.verb,
+            "actor": (actor["kind"], actor["id"], actor["label"]) == (row.actor_kind, row.actor_id, row.actor_label),
+            "subject": content["subject"] == row.subject,
+            "project": content["project"] == row.project,
         }
-    except (ValueError, KeyError, TypeError):
-        return Break(event.seq, f"event {event.seq} is sealed, but its line is no event")
-    for name, same in repeated.items():
-        if not same:
-            return Break(event.seq, f"the {name} beside event {event.seq} is not the one in its line")
-    return None
+        content["data"], content["texts"].items()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Break(row.seq, f"event {row.seq} is sealed, but its line is no event")
+    if all(same.values()):
+        return None
+    name = next(name for name, is_same in same.items() if not is_same)
+    return Break(row.seq, f"the {name} beside event {row.seq} is not the one in its line")
 
 
-def _break_of_texts(event: Event, wrong: Mapping[str, str]) -> Break | None:
-    for name, digest in _named(event).items():
+def _break_of_texts(row: Row, content: Content, wrong: Mapping[str, str]) -> Break | None:
+    for name, digest in content["texts"].items():
         if digest in wrong:
-            return Break(event.seq, f"the text “{name}” of event {event.seq} {wrong[digest]}")
+            return Break(row.seq, f"the text “{name}” of event {row.seq} {wrong[digest]}")
     return None
 
 
 def _wrong_texts(digests: Set[str]) -> dict[str, str]:
     """What is wrong with which of these texts; an erased one is not wrong."""
     wrong = dict.fromkeys(digests, "is gone, and was not erased")
-    rows = Payload.objects.filter(digest__in=digests).values_list("digest", "salt", "text", "erased_at")
-    for digest, salt, text, erased_at in rows:
-        if erased_at or chain.digest(salt or "", text or "") == digest:
-            del wrong[digest]
-        else:
-            wrong[digest] = "is not the one that was sealed"
+    asked = list(digests)
+    for at in range(0, len(asked), TEXTS_AT_ONCE):
+        rows = Payload.objects.filter(digest__in=asked[at : at + TEXTS_AT_ONCE])
+        for digest, salt, text, erased_at in rows.values_list("digest", "salt", "text", "erased_at"):
+            if erased_at or chain.digest(salt or "", text or "") == digest:
+                del wrong[digest]
+            else:
+                wrong[digest] = "is not the one that was sealed"
     return wrong

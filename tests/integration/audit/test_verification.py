@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.audit import verification
+from apps.audit import rows
 from apps.audit.chain import seal
 from apps.audit.log import Entry, verify
 from apps.audit.models import Trail
@@ -35,7 +35,7 @@ def test_rows_planted_unchanged_hold(forged: Forgery) -> None:
 
 
 def test_a_long_trail_is_verified_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "PAGE", 4)
+    monkeypatch.setattr(rows, "PAGE", 4)
     forged = forgery(*[Entry("x", texts={"t": str(number)}) for number in range(10)])
     forged.payloads[:] = [payload for payload in forged.payloads if payload.digest != forged.events[8].texts["t"]]
 
