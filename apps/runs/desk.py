@@ -53,8 +53,11 @@ class Desk(PlanningDesk, StepDesk):
 
         return Asked([rows.succeed_run(run=self.run, answer=answer, at=page.at)], told)
 
-    def hold(self, page: Page, *, reason: str, about: Mapping[str, str], steps: Sequence[str]) -> None:
-        """Steps were not begun: a limit would be crossed, or somebody wants to look. The run waits, held by nobody."""
+    def hold(self, page: Page, *, reason: str, about: Mapping[str, Any], steps: Sequence[str]) -> None:
+        """Steps were not begun: a limit would be crossed, a rule forbids it, or somebody wants to look.
+
+        The run waits, held by nobody.
+        """
         self.run.steps.filter(status=Step.Status.WAITING).exclude(note="").update(note="")
         tried = self.run.steps.filter(key__in=steps, status=Step.Status.RUNNING)  # it is the next try that is held
         tried.exclude(attempts__status=Attempt.Status.RUNNING).update(status=Step.Status.WAITING)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from apps.audit.statements import Statement, together
@@ -63,17 +64,27 @@ class StepDesk(Pen):
         return Asked([start] if setting_aside is None else [setting_aside, start], told)
 
     def nest(
-        self, page: Page, *, step: Step, number: int, frozen: Mapping[str, Any], digest: str, rendered: Rendered
+        self,
+        page: Page,
+        *,
+        step: Step,
+        number: int,
+        frozen: Mapping[str, Any],
+        digest: str,
+        rendered: Rendered,
+        tags: Sequence[str] = (),
     ) -> tuple[Attempt, Run]:
-        """The step is given to the conductor itself: it becomes a run of its own, which `drive_nested` carries out."""
+        """The step is given to the conductor itself: it becomes a run of its own, which `drive_nested` carries out.
+
+        Its task carries the `tags` of all that the step reads.
+        """
         given = {"number": number, "worker": frozen["slug"], "digest": digest, "messages": rendered.messages}
         started = together([rows.start(step=step, at=page.at, **given)])[0]
         assert started is not None, "its calls are paid for in the nested run"
         attempt, new = started
         task = nested_task(step.instruction, rendered)
-        nested = open_nested(
-            self.run, attempt=attempt, instruction=step.instruction, task=task, frozen=frozen, by=self.by, at=page.at
-        )
+        nest = partial(open_nested, self.run, attempt=attempt, instruction=step.instruction, task=task, frozen=frozen)
+        nested = nest(tags=tags, by=self.by, at=page.at)
         if new:
             data = {"step": step.key, "attempt": attempt.pk, "number": number, "worker": frozen["slug"]}
             request = json.dumps(rendered.messages, ensure_ascii=False)

@@ -22,9 +22,11 @@ from apps.runs import process as processes
 from apps.runs.desk import Desk, RunStopped, RunTaken
 from apps.runs.embedding import Embedding
 from apps.runs.engine import StepHeld, execute
+from apps.runs.flow import part_of
+from apps.runs.guard import Guard, kept_back, together
 from apps.runs.models import Run
 from apps.runs.notes import Notes
-from apps.runs.planning import PlanFailed, Planning, part_of
+from apps.runs.planning import PlanFailed, Planning
 from apps.runs.process import Process
 from apps.runs.purse import Purse
 from apps.runs.scribe import Scribe
@@ -63,8 +65,9 @@ class Drive:
         self.process = process
         self.desk = Desk(run, claims.driver_actor(process.name), timezone.now, self._ring, Purse(run))
         self.notes = Notes(Scribe(process.loop, self.desk.write))
-        self.stepping = Stepping(run, self.desk, process, self.notes, self._drive_nested)
-        self.planning = Planning(run, self.desk, process, self.notes)
+        self.guard = Guard(run, process, self.notes)
+        self.stepping = Stepping(run, self.desk, process, self.notes, self.guard, self._drive_nested)
+        self.planning = Planning(run, self.desk, process, self.notes, self.guard)
         self.loaded: dict[str, str] | None = None  # results of steps that were done before, once they were read
         self.why_cut = ""
         self.is_carried = False  # there is nothing left that a stop could cut
@@ -162,8 +165,10 @@ class Drive:
                 workflow = await self._execute(workflow)
         except PlanFailed as failure:
             await self.notes.write(partial(self.desk.fail, message=failure.message, code=failure.code))
-        except StepHeld as held:  # the planner's own call
-            await self.notes.write(partial(self.desk.hold, reason=held.reason, about=held.about, steps=[]))
+        except StepHeld as held:  # the planner's own call, one that compares answers, or the whole workflow
+            await self.notes.settled()
+            hold = partial(self.desk.hold, reason=held.reason, about=held.about)
+            await self.notes.write(partial(hold, steps=kept_back(held)))
 
     # --- plan ------------------------------------------------------------------------------------------------------
 
@@ -205,11 +210,12 @@ class Drive:
         stepping = self.stepping
         done = self.loaded if self.loaded is not None else await self.notes.do(stepping.load)
         self.loaded = None  # what is added later is read anew
+        await self.guard.check_workflow(workflow, done=lambda: {*done, *stepping.taken_over(workflow)})
         call = partial(stepping.call, workflow)
         outcome = await execute(workflow, call=call, skip=stepping.skip, done=done, failed=stepping.failed)
         if outcome.held:
             await self.notes.settled()  # what is written after a run was held is late
-            held = next(iter(outcome.held.values()))
+            held = together(outcome.held)
             hold = partial(self.desk.hold, reason=held.reason, about=held.about, steps=list(outcome.held))
             await self.notes.write(hold)
             return None
@@ -246,6 +252,7 @@ class Drive:
         embedder = part_of(setup, self.run.planned_by or setup["planner"]).get("embedder")
         if embedder is None or not said:
             return await asyncio.to_thread(tfidf_vectors, said), TFIDF
+        await self.guard.check_judge()
         embedding = Embedding(self.run, self.desk, self.process, self.notes)
         try:
             found = await embedding.vectors(list(said.values()), frozen=embedder, what="answers")

@@ -7,6 +7,7 @@ Nothing here knows of databases, networks or Django: production, evaluation and 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from apps.workflows.workflow import Step, Workflow
 
@@ -29,7 +30,7 @@ class StepHeld(Exception):
     `about` says what stands in the way, as plain data.
     """
 
-    def __init__(self, reason: str, about: Mapping[str, str] | None = None) -> None:
+    def __init__(self, reason: str, about: Mapping[str, Any] | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.about = dict(about or {})

@@ -5,7 +5,7 @@ step's result. Whoever drives the outer run drives it, in a thread of its own: n
 stopped, and taken over, with the outer one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,8 +31,11 @@ def nested_task(instruction: str, rendered: Rendered) -> str:
     return f"{instruction.strip()}\n\n{context.strip()}".strip()
 
 
-def nested_setup(setup: Mapping[str, Any], frozen: Mapping[str, Any]) -> dict[str, Any]:
-    """The outer run's setup, one level deeper: planned by the conductor the step was given to."""
+def nested_setup(setup: Mapping[str, Any], frozen: Mapping[str, Any], tags: Sequence[str] = ()) -> dict[str, Any]:
+    """The outer run's setup, one level deeper: planned by the conductor the step was given to.
+
+    What the step reads carries `tags`, and is now the task; an attachment of the outer task is a part of that.
+    """
     depth = setup["nesting"] - 1
     pool = [worker for worker in setup["pool"] if depth > 0 or not worker.get("conducts")]
     conductor = {name: value for name, value in frozen.items() if name not in ("conducts", "strengths")}
@@ -45,15 +48,25 @@ def nested_setup(setup: Mapping[str, Any], frozen: Mapping[str, Any]) -> dict[st
         "review": False,
         "learnt": None,
         "embedder": None,
+        "tags": list(tags),
+        "attachments": [],
     }
 
 
 def open_nested(
-    outer: Run, *, attempt: Attempt, instruction: str, task: str, frozen: Mapping[str, Any], by: Actor, at: datetime
+    outer: Run,
+    *,
+    attempt: Attempt,
+    instruction: str,
+    task: str,
+    frozen: Mapping[str, Any],
+    tags: Sequence[str] = (),
+    by: Actor,
+    at: datetime,
 ) -> Run:
     """The run nested in `attempt`, which waits for the outer run's driver; made where it was not made before."""
     title = " ".join(instruction.split())
-    setup = nested_setup(outer.setup, frozen)
+    setup = nested_setup(outer.setup, frozen, tags)
     given = {
         "project_id": outer.project_id,
         "owner_id": outer.owner_id,
@@ -72,6 +85,7 @@ def open_nested(
             "max_steps": setup["max_steps"],
             "rounds": setup["rounds"],
             "nesting": setup["nesting"],
+            "tags": setup["tags"],
             "nested_in": {"run": outer.code, "step": attempt.step.key, "attempt": attempt.pk},
         }
         append(nested, [Entry("run.submitted", data, {"task": task})], by=by, at=at)

@@ -22,6 +22,8 @@ from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk
 from apps.runs.embedding import Embedding
 from apps.runs.engine import StepHeld
+from apps.runs.flow import part_of
+from apps.runs.guard import Guard
 from apps.runs.models import Proposal, Run
 from apps.runs.notes import Notes
 from apps.runs.process import Process
@@ -61,12 +63,14 @@ class Planned:
 class Planning:
     """A run's planning, round after round. It is the planner's `Watch`: what it sees is streamed and recorded."""
 
-    def __init__(self, run: Run, desk: Desk, process: Process, notes: Notes) -> None:
+    def __init__(self, run: Run, desk: Desk, process: Process, notes: Notes, guard: Guard) -> None:
         self.run = run
         self.desk = desk
         self.process = process
         self.notes = notes
+        self.guard = guard
         self.embedding = Embedding(run, desk, process, notes)
+        self.part: Mapping[str, Any] = run.setup
         self.conductor: Mapping[str, Any] | None = None
         self.pool: list[PoolEntry] = []
         self.round = 1
@@ -117,7 +121,7 @@ class Planning:
     async def _brief(self, part: Mapping[str, Any]) -> Brief:
         """`part` is the run's setup, or what it says of whoever stands in: conductor, what was learnt, embedder."""
         setup, conductor = self.run.setup, part["conductor"]
-        self.conductor = conductor
+        self.part, self.conductor = part, conductor
         # Only a model can tell which steps are worth a workflow of their own: for all others the pool is the workers.
         offered = [worker for worker in setup["pool"] if conductor is not None or not worker.get("conducts")]
         self.pool = [
@@ -156,6 +160,7 @@ class Planning:
         if frozen["identity"]["model"] != learnt["embedder_model"]:
             message = f"The planner learnt when “{slug}” was another model ({learnt['embedder_model']}). {RETRAIN}"
             raise PlanFailed(message, code="unavailable")
+        await self.guard.check_planner(self.part)
         try:
             [vector] = await self.embedding.vectors([self.run.task], frozen=frozen, what="task")
         except (CallFailed, StudioError) as failure:
@@ -197,7 +202,7 @@ class Planning:
     ) -> Completion:
         """One streamed reply of the run's conductor.
 
-        :raises CallFailed: it gave none. :raises StepHeld: it may not be asked now.
+        :raises CallFailed: it gave none. :raises StepHeld: it may not be asked now, or not at all.
         """
         assert self.conductor is not None, "only a planner with a conductor asks"
         await self.notes.do(lambda: self.desk.purse.payer)  # kept once read: no database may be asked on the loop
@@ -263,6 +268,7 @@ class Planning:
         conductor, purse = self.conductor, self.desk.purse
         assert conductor is not None
         self._check_pause()
+        await self.guard.check_planner(self.part)
         if not purse.knows(conductor):
             await self.notes.do(partial(purse.look_up, conductor["slug"], at=timezone.now()))
         number = await self.notes.do(self.run.proposals.count) + 1
@@ -312,12 +318,6 @@ class Planning:
             steps=len(proposal.workflow.steps) if proposal.workflow else 0,
             completion=self.completion,
         )
-
-
-def part_of(setup: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What the planner called `name` goes by: the run's own setup, or that of the planner which stood in."""
-    instead: Mapping[str, Any] | None = setup.get("fallback")
-    return instead if instead is not None and name != setup["planner"] else setup
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from apps.runs.models import Run
 from apps.workers import tokens
 from apps.workers.gateway import Gateway
 from apps.workers.lines import Limits
+from apps.workers.models import FlowRule
 from apps.workers.places import Turnstile
 from apps.workers.services import limits_now
 
@@ -55,6 +56,7 @@ class Process:
     turnstile: Turnstile
     typing: "asyncio.Task[None]"
     limits: dict[str, Limits] = field(default_factory=dict)  # of each model, as they are set now
+    has_rules: bool = True  # whether any flow rule is in force, as the last beat learnt it
     held: dict[int, tuple[int, Callable[[str], None]]] = field(default_factory=dict)
     wishes: dict[int, Wishes] = field(default_factory=dict)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -93,6 +95,7 @@ class Process:
             held=held.keys(),
             now=timezone.now(),
         )
+        self.has_rules = FlowRule.objects.enabled().exists()
         over, self.wishes = claim.look({run_id: number for run_id, (number, _) in held.items()})
         for run_id in over:
             held[run_id][1]("stopped")

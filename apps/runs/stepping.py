@@ -16,11 +16,12 @@ from apps.core.errors import StudioError
 from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk, Page, RunStopped, RunTaken
 from apps.runs.engine import StepFailed, StepHeld
+from apps.runs.guard import Guard
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.nesting import is_nested, reply_of
 from apps.runs.notes import Notes
 from apps.runs.process import Process
-from apps.runs.reuse import Recorded, digest_of, recorded, render, same_request
+from apps.runs.reuse import Recorded, digest_of, forecast, recorded, render, same_request
 from apps.runs.tracks import Heard, Marks
 from apps.spend.book import Refusal
 from apps.workers.calls import CallFailed, Completion, Endpoint
@@ -40,12 +41,19 @@ class Stepping:
     """The steps of one run in the hands of one driver. `drive_nested` carries out a run within this one."""
 
     def __init__(
-        self, run: Run, desk: Desk, process: Process, notes: Notes, drive_nested: Callable[[int], Awaitable[None]]
+        self,
+        run: Run,
+        desk: Desk,
+        process: Process,
+        notes: Notes,
+        guard: Guard,
+        drive_nested: Callable[[int], Awaitable[None]],
     ) -> None:
         self.run = run
         self.desk = desk
         self.process = process
         self.notes = notes
+        self.guard = guard
         self.drive_nested = drive_nested
         self.steps: dict[str, Step] = {}
         self.failed: dict[str, StepFailed] = {}  # steps that failed for good in the hands of a driver before this one
@@ -61,6 +69,7 @@ class Stepping:
         if self.run.claim > 1:
             last = self.run.attempts.order_by().values_list("step__key").annotate(Max("number"))
             self.tried = Counter(dict(last))
+            self.guard.answered = self._answered()
         if self.run.root_id is not None:
             self.recorded = recorded(self.run, keys=self.steps)
         if self.run.claim > 1 and self.run.setup.get("nesting"):
@@ -75,10 +84,22 @@ class Stepping:
                 self.desk.purse.look_up(worker, at=timezone.now())
         return {key: step.result for key, step in self.steps.items() if step.status in Step.DONE}
 
+    def _answered(self) -> dict[str, str]:
+        """Whose reply the result of each step is that was done before, a person's left out."""
+        replies = self.run.attempts.filter(status__in=(Attempt.Status.SUCCEEDED, Attempt.Status.REUSED))
+        return dict(replies.exclude(worker="").order_by("number").values_list("step__key", "worker"))
+
+    def taken_over(self, workflow: Workflow) -> set[str]:
+        """The steps for which nobody is asked: the very same was answered in the lineage, and all that they read."""
+        if not self.recorded:
+            return set()
+        fates = forecast(workflow, task=self.run.task, pool=self.run.pool, known=self.recorded, fresh=self.run.fresh)
+        return {fate.step for fate in fates if fate.verdict == "reuse"}
+
     async def call(self, workflow: Workflow, step: workflows.Step, results: Mapping[str, str]) -> str:
         """The result of one step: taken from the lineage where the very same request was answered, else asked for.
 
-        :raises StepFailed: nobody in its stead gave one, either. :raises StepHeld: it would cross a limit.
+        :raises StepFailed: nobody in its stead gave one, either. :raises StepHeld: a limit or a rule forbids it.
         """
         row, frozen = self.steps[step.key], self.run.pool[step.worker]
         rendered = render(workflow, step, task=self.run.task, results=results)
@@ -87,24 +108,37 @@ class Stepping:
             return await self._reuse(row, source, rendered.messages)
         self._check_pause(step.key)
         if is_nested(frozen):
+            await self.guard.check_call(step.key, frozen)
             number, digest = self.tried[step.key] + 1, digest_of(frozen, rendered.messages)
             nest = partial(self.desk.nest, step=row, number=number, frozen=frozen, digest=digest, rendered=rendered)
             return await self._nest(row, frozen, nest)
-        chain = [frozen, *frozen.get("fallbacks", ())]
-        for at, each in enumerate(chain):
-            instead = chain[at + 1] if at + 1 < len(chain) else None
+        chain: list[Frozen] = list(frozen.get("fallbacks", ()))
+        each: Frozen = frozen
+        while True:
             digest = digest_of(each, rendered.messages)
             try:
-                return await self._ask(row, each, digest, rendered.messages, is_last=instead is None)
+                text = await self._ask(row, each, digest, rendered.messages, is_last=not chain)
             except CallFailed as failure:
-                if instead is None:
-                    if failure.kind in NOT_MADE:
-                        fail = partial(self.desk.fail_step, step=row, kind=failure.kind, message=failure.message)
-                        await self.notes.write(fail)
-                    raise StepFailed(failure.message, kind=failure.kind) from failure
-                away = partial(self.desk.stand_in, step=row, worker=each["slug"], instead=instead["slug"])
-                await self.notes.write(partial(away, kind=failure.kind, why=failure.message))
-        raise AssertionError("the last of the chain either answers or fails")
+                each = await self._instead_of(row, each, chain, failure)
+            else:
+                self.guard.answered[step.key] = each["slug"]
+                return text
+
+    async def _instead_of(self, row: Step, failed: Frozen, chain: list[Frozen], failure: CallFailed) -> Frozen:
+        """The next of `chain` who may be asked in the place of one that `failed`; it is told, and taken off.
+
+        :raises StepFailed: there is none. :raises StepHeld: rules keep the step's text from all that are left.
+        """
+        if not chain:
+            if failure.kind in NOT_MADE:
+                fail = partial(self.desk.fail_step, step=row, kind=failure.kind, message=failure.message)
+                await self.notes.write(fail)
+            raise StepFailed(failure.message, kind=failure.kind) from failure
+        instead = await self.guard.first_that_may(row.key, chain)
+        del chain[: chain.index(instead) + 1]
+        away = partial(self.desk.stand_in, step=row, worker=failed["slug"], instead=instead["slug"])
+        await self.notes.write(partial(away, kind=failure.kind, why=failure.message))
+        return instead
 
     @property
     def is_paused(self) -> bool:
@@ -134,19 +168,23 @@ class Stepping:
     async def _reuse(self, row: Step, source: Attempt, messages: Messages) -> str:
         reuse = partial(self.desk.reuse, step=row, source=source, messages=messages, number=self.tried[row.key] + 1)
         await self.notes.write(reuse)
+        self.guard.answered[row.key] = source.worker
         return source.text
 
     # --- a step that is a run of its own -----------------------------------------------------------------------------
 
-    async def _nest(self, row: Step, frozen: Frozen, nest: Callable[[Page], tuple[Attempt, Run]]) -> str:
+    async def _nest(self, row: Step, frozen: Frozen, nest: Callable[..., tuple[Attempt, Run]]) -> str:
         """The answer of the run that the step becomes, or became in the hands of the driver before this one."""
         begun = self.nested.pop(row.key, None)
-        attempt, nested = begun if begun is not None else await self.notes.write(nest)
+        if begun is None:
+            begun = await self.notes.write(partial(nest, tags=await self.guard.given_to(row.key)))
+        attempt, nested = begun
         began = time.monotonic()
         await self.drive_nested(nested.pk)
         nested = await self.notes.do(partial(Run.objects.get, pk=nested.pk))
         if nested.status == Run.Status.HELD:
             about = {name: each for name, each in nested.held_by.items() if name not in ("step", "steps")}
+            about |= {"within": nested.held_by.get("within") or nested.code}
             raise StepHeld(nested.hold, about)
         if not nested.is_ended:
             raise OperationalError(f"the nested run {nested.code} was let go of")  # and with it this one must be
@@ -215,10 +253,12 @@ class Stepping:
     async def _begin(self, row: Step, frozen: Frozen, digest: str, messages: Messages) -> Attempt | Refusal:
         """The attempt, written down with the money for it set aside; or the limit that forbids it.
 
-        :raises StepHeld: the run was paused while the step waited for its place, or for its next try.
+        :raises StepHeld: the run was paused while the step waited for its place, or for its next try; or rules keep
+            what the step reads from whom it would ask.
         """
         if self.is_paused:
             raise StepHeld("pause")
+        await self.guard.check_call(row.key, frozen)
         purse = self.desk.purse
         if not purse.knows(frozen):
             await self.notes.do(partial(purse.look_up, frozen["slug"], at=timezone.now()))

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             field=models.JSONField(
                 blank=True,
                 default=list,
-                help_text="what can be relied on (eu-hosted), for rules that ask for it; and what its replies carry on with them",
+                help_text="what can be relied on, such as eu-hosted, for rules that ask for it; its replies carry them on",
             ),
         ),
         migrations.AddField(
@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
             field=models.JSONField(
                 blank=True,
                 default=list,
-                help_text="what can be relied on (eu-hosted), for rules that ask for it; and what its replies carry on with them",
+                help_text="what can be relied on, such as eu-hosted, for rules that ask for it; its replies carry them on",
             ),
         ),
         migrations.CreateModel(

@@ -75,7 +75,7 @@ class CalledModel(models.Model):
     tags = models.JSONField(
         default=list,
         blank=True,
-        help_text="what can be relied on (eu-hosted), for rules that ask for it; and what its replies carry on with them",
+        help_text="what can be relied on, such as eu-hosted, for rules that ask for it; its replies carry them on",
     )
     simulated = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
