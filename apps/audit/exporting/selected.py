@@ -1,0 +1,238 @@
+"""What an export is made of, read from the database: which trails, from where to where, with which texts and anchors.
+
+Where each trail begins and ends is laid down first, in 24 bytes a trail; all else is read a page at a time while it is
+handed on. Events do not change, so no transaction is held over a long download, and no connection between two pages: a
+reader with a slow line costs the studio nothing. docs/adr/0018 says why.
+"""
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal
+
+from django.db import connection
+
+from apps.audit.exporting.writer import Line, Part, Text
+from apps.audit.models import Anchor, Event, Payload, Trail
+from apps.audit.pinned import TRAIL as ANCHORS
+from apps.audit.pinned import Pinned
+
+TRAILS_AT_ONCE = 500
+EVENTS_AT_ONCE = 500
+TEXTS_AT_ONCE = 32  # a text can have megabytes
+ANCHORS_AT_ONCE = 20  # a line of 500 heads has some 50 kB
+
+# A part's ends: the hash that its first event follows, and its last one's. The trail's own head is believed over the
+# event that should be it, so that one that was sealed anew is found.
+ENDS = """
+    SELECT trail.name, part.first, part.last, coalesce(before.hash, repeat('0', 64)),
+        CASE WHEN trail.head_seq = part.last THEN trail.head_hash ELSE coalesce(final.hash, '') END
+    FROM unnest(%(ids)s::bigint[], %(firsts)s::bigint[], %(lasts)s::bigint[]) WITH ORDINALITY
+        AS part(trail, first, last, place)
+    JOIN audit_trail AS trail ON trail.id = part.trail
+    LEFT JOIN audit_event AS before ON before.trail_id = part.trail AND before.seq = part.first - 1
+    LEFT JOIN audit_event AS final ON final.trail_id = part.trail AND final.seq = part.last
+    ORDER BY part.place
+"""
+
+# A subquery with an order of its own is not taken apart: so each slice is one walk along the index.
+EVENTS = """
+    SELECT trail.name, event.seq, event.hash, event.line
+    FROM unnest(%(ids)s::bigint[], %(firsts)s::bigint[], %(lasts)s::bigint[]) WITH ORDINALITY
+        AS part(trail, first, last, place)
+    JOIN audit_trail AS trail ON trail.id = part.trail
+    CROSS JOIN LATERAL (
+        SELECT seq, hash, line FROM audit_event
+        WHERE trail_id = part.trail AND seq BETWEEN part.first AND part.last
+        ORDER BY seq
+    ) AS event
+    ORDER BY part.place, event.seq
+"""
+
+# Where the events of a time begin and end in each trail: what stands between them is in the export, too.
+BETWEEN = """
+    SELECT trail_id, min(seq), max(seq) FROM audit_event
+    WHERE trail_id = ANY(%(ids)s::bigint[]) AND at >= %(since)s AND at < %(until)s
+    GROUP BY trail_id ORDER BY trail_id
+"""
+
+NAMING = """
+    SELECT DISTINCT head.anchor_id
+    FROM unnest(%(ids)s::bigint[], %(firsts)s::bigint[], %(lasts)s::bigint[]) AS part(trail, first, last)
+    JOIN audit_trail AS trail ON trail.id = part.trail
+    JOIN audit_anchoredhead AS head ON head.trail = trail.name
+    WHERE head.seq >= part.first - 1 AND (head.seq <= part.last OR %(beyond)s)
+"""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is asked for: some trails by name, what happened in a time, or everything; of these projects.
+
+    A project is named by its slug, what belongs to none by an empty one. `label` says in words what it is.
+    """
+
+    kind: Literal["run", "time", "all"]
+    projects: Sequence[str]
+    label: str
+    trails: Sequence[str] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def told(self) -> dict[str, Any]:
+        """The scope as the manifest tells it."""
+        told: dict[str, Any] = {"kind": self.kind, "projects": list(self.projects), "label": self.label}
+        for name, at in (("since", self.since), ("until", self.until)):
+            if at is not None:
+                told[name] = at.isoformat()
+        return told
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Events of one trail, from a place to a place."""
+
+    trail: int
+    first: int
+    last: int
+
+
+class Selection:
+    """The trails of a scope as they are now. What is written to them later is not in it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        # Anchors first: of what they name, nothing can then be missing.
+        self.last_anchor = Anchor.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+        self._bounds = (array("q"), array("q"), array("q"))
+        for row in _laid_down(scope):
+            for column, value in zip(self._bounds, row, strict=True):
+                column.append(value)
+        self._anchors = array("q", sorted(self._naming()))
+
+    @property
+    def trails(self) -> int:
+        """How many trails there are."""
+        return len(self._bounds[0])
+
+    @property
+    def length(self) -> int:
+        """How many events there are."""
+        _, firsts, lasts = self._bounds
+        return sum(lasts) - sum(firsts) + len(firsts)
+
+    # --- what is written ---------------------------------------------------------------------------------------------
+
+    def parts(self) -> Iterator[Part]:
+        for slices in _chunks(self._whole(), TRAILS_AT_ONCE):
+            yield from (Part(*row) for row in _read(ENDS, _columns(slices)))
+
+    def events(self) -> Iterator[Line]:
+        for slices in sliced(self._whole(), EVENTS_AT_ONCE):
+            yield from (Line(*row) for row in _read(EVENTS, _columns(slices)))
+
+    def texts(self) -> Iterator[Text]:
+        named = ((event, name, digest) for event in self.events() for name, digest in sorted(_named(event.line)))
+        for chunk in _chunks(named, TEXTS_AT_ONCE):
+            rows = Payload.objects.filter(digest__in=[digest for _, _, digest in chunk])
+            found = {digest: kept for digest, *kept in rows.values_list("digest", "salt", "text", "erased_at")}
+            _give_back()
+            yield from (Text(e.trail, e.seq, name, digest, *found.get(digest, ())) for e, name, digest in chunk)
+
+    def anchors(self) -> Iterator[Pinned]:
+        for seqs in _chunks(iter(self._anchors), ANCHORS_AT_ONCE):
+            rows = Event.objects.filter(trail__name=ANCHORS, seq__in=[*seqs, *(seq - 1 for seq in seqs)])
+            hashes = dict(rows.values_list("seq", "hash"))
+            lines = dict(rows.filter(seq__in=seqs).values_list("seq", "line"))
+            anchors = list(Anchor.objects.filter(seq__in=seqs).order_by("seq"))
+            _give_back()
+            for it in anchors:
+                prev = hashes.get(it.seq - 1, "0" * 64)
+                yield Pinned(it.seq, prev, lines.get(it.seq, ""), it.hash, it.key_id, it.signature)
+
+    def _whole(self) -> Iterator[Slice]:
+        return map(Slice, *self._bounds)
+
+    def _naming(self) -> set[int]:
+        """The anchors that hold what is exported; of everything, also those that name a trail that is gone."""
+        known = Anchor.objects.filter(seq__lte=self.last_anchor)
+        if self.scope.kind == "all":
+            return set(known.filter(project__in=self.scope.projects).values_list("seq", flat=True))
+        found: set[int] = set()
+        for slices in _chunks(self._whole(), TRAILS_AT_ONCE):
+            rows = _read(NAMING, _columns(slices) | {"beyond": self.scope.kind == "run"})
+            found.update(seq for (seq,) in rows if seq <= self.last_anchor)
+        return found
+
+
+def sliced(parts: Iterator[Slice], size: int) -> Iterator[list[Slice]]:
+    """The events of `parts`, in order, in groups of `size`: long trails are cut, short ones are read together."""
+    group: list[Slice] = []
+    room = size
+    for part in parts:
+        first = part.first
+        while first <= part.last:
+            last = min(part.last, first + room - 1)
+            group.append(Slice(part.trail, first, last))
+            room -= last - first + 1
+            first = last + 1
+            if not room:
+                yield group
+                group, room = [], size
+    if group:
+        yield group
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def _laid_down(scope: Scope) -> Iterator[tuple[int, int, int]]:
+    """Each trail of the scope, by its id, and its first and last event; in the order of the ids."""
+    rows = Trail.objects.filter(head_seq__gt=0).exclude(name=ANCHORS).order_by("id")
+    rows = rows.filter(name__in=scope.trails) if scope.kind == "run" else rows.filter(project__in=scope.projects)
+    after = 0
+    while page := list(rows.filter(id__gt=after).values_list("id", "head_seq")[:TRAILS_AT_ONCE]):
+        after = page[-1][0]
+        if scope.kind == "time":
+            given = {"ids": [id_ for id_, _ in page], "since": scope.since, "until": scope.until}
+            yield from _read(BETWEEN, given)
+        else:
+            yield from ((id_, 1, head) for id_, head in page)
+
+
+def _named(line: str) -> list[tuple[str, str]]:
+    """The texts an event names; none where its line is no event, which the verifier will say."""
+    try:
+        return [(str(name), str(digest)) for name, digest in json.loads(line)["texts"].items()]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _columns(slices: Sequence[Slice]) -> dict[str, Any]:
+    return {
+        "ids": [part.trail for part in slices],
+        "firsts": [part.first for part in slices],
+        "lasts": [part.last for part in slices],
+    }
+
+
+def _read(statement: str, given: Mapping[str, Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        rows: list[Any] = cursor.fetchall()
+    _give_back()
+    return rows
+
+
+def _give_back() -> None:
+    """Give the connection back to the pool: who reads on may be slow."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def _chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while chunk := list(islice(rows, size)):
+        yield chunk
