@@ -1,9 +1,10 @@
-"""Viewers at real sockets, over real PostgreSQL and Redis; and a driver's typist who writes to them."""
+"""Browsers and viewers at real sockets, over real PostgreSQL and Redis; and a driver's typist who writes to them."""
 
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.test import Client
+from playwright.sync_api import Browser, sync_playwright
 
 from apps.runs.live import Typist, channel_layer
 from apps.web.live.following import close_live_client, live_client
 from studio.asgi import application
+from tests.functional.web.browsing import Server, serving
 from tests.people import ada, bob, browser, other_browser, rung
 
 __all__ = ["ada", "bob", "browser", "other_browser", "rung"]
@@ -113,6 +116,27 @@ class Viewer:
 
 
 Opening = Callable[..., Any]
+
+
+@pytest.fixture
+def server(browser: Client) -> Iterator[Server]:
+    """The studio's web server, and Ada's cookie."""
+    with serving(browser) as started:
+        yield started
+
+
+@pytest.fixture
+def opened(chromium: str) -> Callable[[], Any]:
+    @contextmanager
+    def to_open() -> Iterator[Browser]:
+        with sync_playwright() as playwright:
+            launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            try:
+                yield launched
+            finally:
+                launched.close()
+
+    return to_open
 
 
 @pytest.fixture

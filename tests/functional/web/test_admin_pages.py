@@ -1,12 +1,9 @@
 """The admin pages in a real browser: all can use them, with scripts and without, and nothing written in them runs."""
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page
@@ -17,11 +14,8 @@ from apps.accounts.services import ensure_first_person
 from apps.workers.models import Credential, Fallback, Worker
 from apps.workers.services import ensure_simulated
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.test_browser import HOSTILE, Server, Watched, judged, opened
-from tests.services import running
+from tests.functional.web.browsing import HOSTILE, Server, Watched, judged, serving
 from tests.simulators import Simulator
-
-__all__ = ["opened"]
 
 pytestmark = pytest.mark.browser
 
@@ -49,16 +43,8 @@ def admin(committed_db: None, redis_url: str, simulator: Simulator) -> User:
 @pytest.fixture
 def server(admin: User, client: Client) -> Iterator[Server]:
     client.force_login(admin)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", client.cookies[settings.SESSION_COOKIE_NAME].value)
+    with serving(client) as started:
+        yield started
 
 
 def pages() -> Iterator[tuple[str, str]]:

@@ -3,48 +3,26 @@
 Rows are made before the browser opens: Playwright's loop keeps Django from the database in the same thread.
 """
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connections
-from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.workers.models import Profile, Worker
 from apps.workflows.workflow import Vote
 from tests.factories import Driving, chain, failure, make_pool, make_run
+from tests.functional.web.browsing import HOSTILE, Server, Watched, judged, signed_in
 from tests.integration.web.given import asked_again, decided, nest, nesting_profile, workflow_of
-from tests.services import ROOT, running
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = (
-    "<script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
-    '"><svg onload=window.pwned=1></textarea></script><script>window.pwned=1</script>'
-    " [a](javascript:window.pwned=1) ![b](javascript:window.pwned=1) <javascript:window.pwned=1>\n\n"
-    "[c]: javascript:window.pwned=1\n\n[c] `</code><script>window.pwned=1</script>` {{ 7*7 }}"
-)
 TABS = ("result", "prompt", "context", "attempts", "request")
-AXE = ROOT / "static" / "canvas" / "node_modules" / "axe-core" / "axe.min.js"
-
-
-@dataclass
-class Server:
-    url: str
-    cookie: str
-
-    def sign_in(self, context: BrowserContext) -> None:
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": self.cookie, "url": self.url}])
 
 
 @dataclass
@@ -53,31 +31,6 @@ class Grouped:
 
     outer: Driving
     inner: Driving
-
-
-@dataclass
-class Watched:
-    """A page, and whatever it complained of."""
-
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.page.on("pageerror", lambda error: self.complaints.append(f"{self.page.url}: {error}"))
-        self.page.on("console", lambda said: self._hear(said.type, said.text))
-        self.page.on("dialog", self._refuse)
-
-    def _refuse(self, dialog: Dialog) -> None:
-        self.complaints.append(f"{self.page.url}: a dialog, {dialog.message}")
-        dialog.dismiss()
-
-    def _hear(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.complaints.append(f"{self.page.url}: {text}")
-
-    def open(self, url: str, *, ready: str) -> None:
-        self.page.goto(url)
-        self.page.locator(ready).first.wait_for()
 
 
 @pytest.fixture
@@ -128,35 +81,6 @@ def voted(ada: User, grouped: Grouped) -> Run:
         driving.finish(key, HOSTILE)
     counts = {HOSTILE: ["s1", "s3"], "42": ["s2"]}
     return driving.succeed(HOSTILE, step="s1", rule="vote", detail={"counts": counts, "tie": False})
-
-
-@pytest.fixture
-def server(browser: Client, answered: Run, voted: Run) -> Iterator[Server]:
-    """The web server of the studio, over the database of the tests, and Ada's cookie."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
-
-
-@pytest.fixture
-def opened(chromium: str) -> Callable[[], Any]:
-    @contextmanager
-    def to_open() -> Iterator[Browser]:
-        with sync_playwright() as playwright:
-            launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            try:
-                yield launched
-            finally:
-                launched.close()
-
-    return to_open
 
 
 def pages_of(*runs: Run) -> Iterator[tuple[str, str]]:
@@ -232,15 +156,6 @@ def test_nobody_is_kept_out_by_how_a_page_is_made(
         for path, ready in [*pages_of(hostile, answered), *pages_of_groups(grouped, voted)]:
             found += judged(page, server.url + path, ready)
     assert not found, "\n\n".join(sorted(set(found)))
-
-
-@contextmanager
-def signed_in(server: Server, opened: Callable[[], Any], **settings: Any) -> Iterator[Page]:
-    """A page of Ada's browser, which asked for no motion."""
-    with opened() as browser:
-        context = browser.new_context(reduced_motion="reduce", **settings)
-        server.sign_in(context)
-        yield context.new_page()
 
 
 def places(page: Page) -> dict[str, str]:
@@ -375,17 +290,3 @@ def test_the_workers_to_choose_from_are_those_of_the_profile(server: Server, ope
         page.locator('input[name="profile"][value="studio-ultra"]').check()
 
         assert (alone, workers.count()) == (1, 4)
-
-
-def judged(page: Page, url: str, ready: str) -> list[str]:
-    page.goto(url)
-    page.locator(ready).first.wait_for()
-    page.add_script_tag(path=Path(AXE))
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    where = url.partition("//")[2].partition("/")[2]
-    return [
-        f"{finding['id']} on /{where}: {node['target']} {node['failureSummary']}"
-        for finding in report["violations"]
-        if finding["impact"] in ("serious", "critical")
-        for node in finding["nodes"]
-    ]

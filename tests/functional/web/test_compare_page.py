@@ -1,24 +1,17 @@
 """The page of two runs in a real browser: it runs nothing that is written in them, all can use it, and keys lead on."""
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.runs.models import Run
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.test_browser import HOSTILE, Server, Watched, judged, opened, signed_in
+from tests.functional.web.browsing import HOSTILE, Server, check_nobody_is_kept_out, check_nothing_runs, signed_in
 from tests.integration.web.given import workflow_of
-from tests.services import running
-
-__all__ = ["opened"]
 
 pytestmark = pytest.mark.browser
 
@@ -62,20 +55,6 @@ def runs(ada: User) -> Runs:
     )
 
 
-@pytest.fixture
-def server(browser: Client, runs: Runs) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
-
-
 def pages(runs: Runs) -> Iterator[tuple[str, str]]:
     """Every kind of page, with what is there once it is ready."""
     yield runs.hostile, ".flow-card"
@@ -97,14 +76,7 @@ def focused(page: Page) -> str:
 
 
 def test_what_is_written_runs_nothing(server: Server, runs: Runs, opened: Callable[[], Any]) -> None:
-    with opened() as browser:
-        context = browser.new_context()
-        server.sign_in(context)
-        watched = Watched(context.new_page())
-        for path, ready in pages(runs):
-            watched.open(server.url + path, ready=ready)
-            assert watched.page.evaluate("window.pwned") is None, path
-        assert watched.complaints == []
+    check_nothing_runs(server, opened, pages(runs))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -112,17 +84,7 @@ def test_what_is_written_runs_nothing(server: Server, runs: Runs, opened: Callab
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_page(
     server: Server, runs: Runs, opened: Callable[[], Any], scheme: Any, width: int
 ) -> None:
-    with opened() as browser:
-        context = browser.new_context(
-            bypass_csp=True, color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 900}
-        )
-        server.sign_in(context)
-        page = context.new_page()
-        found: list[str] = []
-        for path, ready in pages(runs):
-            found += judged(page, server.url + path, ready)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert not found, "\n\n".join(sorted(set(found)))
+    check_nobody_is_kept_out(server, opened, pages(runs), scheme=scheme, width=width)
 
 
 def test_n_and_p_lead_from_difference_to_difference(server: Server, runs: Runs, opened: Callable[[], Any]) -> None:

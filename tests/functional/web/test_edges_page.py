@@ -1,31 +1,28 @@
 """The page of a run's edges in a real browser: all can use it, it runs nothing that is written, it stays abreast."""
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import Client
 from playwright.sync_api import expect
 
 from apps.accounts.models import User
 from apps.runs.models import Experiment, Run
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.test_browser import HOSTILE, Server, Watched, judged, opened, signed_in
+from tests.functional.web.browsing import (
+    HOSTILE,
+    Server,
+    check_nobody_is_kept_out,
+    check_nothing_runs,
+    elsewhere,
+    signed_in,
+)
 from tests.integration.web.given import workflow_of
 from tests.integration.web.test_edges import answered, tried
-from tests.services import running
-
-__all__ = ["opened"]
 
 pytestmark = pytest.mark.browser
-
-T = TypeVar("T")
 
 SAID = "I looked at both results beside each other.\n\nAnswer: South"
 FLOW = workflow_of(("s1", "", []), ("s2", "", []), ("s3", "", ["s1"]), ("s4", "", ["s2", "s3"]))
@@ -40,12 +37,6 @@ class Runs:
     going: Run
     hostile: Run
     unanswered: Run
-
-
-def aside(work: Callable[[], T]) -> T:
-    """`work` in a thread of its own: a browser's loop runs in this one."""
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(work).result()
 
 
 def carried(by: User) -> Run:
@@ -71,20 +62,6 @@ def runs(ada: User) -> Runs:
     return Runs(new=carried(ada), known=known, going=going, hostile=hostile, unanswered=make_run(by=ada))
 
 
-@pytest.fixture
-def server(browser: Client, runs: Runs) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
-
-
 def pages(runs: Runs) -> Iterator[tuple[str, str]]:
     """Every kind of page, with what is there once it is ready."""
     yield f"/runs/{runs.new.code}/edges/", ".every"
@@ -97,14 +74,7 @@ def pages(runs: Runs) -> Iterator[tuple[str, str]]:
 
 
 def test_what_is_written_runs_nothing(server: Server, runs: Runs, opened: Callable[[], Any]) -> None:
-    with opened() as browser:
-        context = browser.new_context()
-        server.sign_in(context)
-        watched = Watched(context.new_page())
-        for path, ready in pages(runs):
-            watched.open(server.url + path, ready=ready)
-            assert watched.page.evaluate("window.pwned") is None, path
-        assert [said for said in watched.complaints if "409" not in said] == []
+    check_nothing_runs(server, opened, pages(runs), expected="409")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -112,17 +82,7 @@ def test_what_is_written_runs_nothing(server: Server, runs: Runs, opened: Callab
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_page(
     server: Server, runs: Runs, opened: Callable[[], Any], scheme: Any, width: int
 ) -> None:
-    with opened() as browser:
-        context = browser.new_context(
-            bypass_csp=True, color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 900}
-        )
-        server.sign_in(context)
-        page = context.new_page()
-        found: list[str] = []
-        for path, ready in pages(runs):
-            found += judged(page, server.url + path, ready)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert not found, "\n\n".join(sorted(set(found)))
+    check_nobody_is_kept_out(server, opened, pages(runs), scheme=scheme, width=width)
 
 
 def test_the_page_follows_an_experiment_to_its_end(
@@ -133,7 +93,7 @@ def test_the_page_follows_an_experiment_to_its_end(
         expect(page.locator("#results")).to_contain_text("1 of 2 forks")
         page.locator("#graph-s1-s3").focus()
 
-        aside(lambda: answered(Experiment.objects.get(run=runs.going), "s3", "s4", {"s4": "Answer: North"}))
+        elsewhere(lambda: answered(Experiment.objects.get(run=runs.going), "s3", "s4", {"s4": "Answer: North"}))
 
         expect(page.locator("#results")).to_contain_text("2 of 2 forks", timeout=8_000)
         expect(page.locator("#said")).to_contain_text("the experiment is over")

@@ -4,26 +4,17 @@ Rows are made before the browser opens: Playwright's loop keeps Django from the 
 """
 
 import re
-import socket
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db import connections
-from django.test import Client
 from playwright.sync_api import Page, expect
 
 from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.workers.models import Worker
 from tests.factories import Driving, chain, failure, make_run
-from tests.functional.web.test_browser import Server, judged, opened, signed_in
-from tests.services import running
-
-__all__ = ["opened"]
+from tests.functional.web.browsing import Server, elsewhere, judged, signed_in
 
 pytestmark = pytest.mark.browser
 
@@ -50,32 +41,6 @@ def held(ada: User, run: Run) -> Run:
     driving = Driving(make_run(by=ada, review=True))
     driving.plan(chain("Compute the growth", "Answer the task"), hold=True)
     return driving.told()
-
-
-@pytest.fixture
-def server(browser: Client, run: Run, failed: Run, held: Run) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
-
-
-@pytest.fixture
-def aside() -> Iterator[Callable[..., Any]]:
-    """Do something with the database while a browser is open."""
-    with ThreadPoolExecutor(1) as other:
-
-        def do(job: Callable[..., Any], *given: Any, **more: Any) -> Any:
-            return other.submit(job, *given, **more).result()
-
-        yield do
-        do(connections.close_all)
 
 
 def edit(page: Page, server: Server, run: Run, query: str = "") -> None:
@@ -140,6 +105,7 @@ def test_everything_can_be_done_from_the_keyboard(server: Server, run: Run, open
         page.keyboard.press("Delete")
         expect(page.locator('[data-step-form="s5"]')).to_have_count(0)
         assert steps(page) == ["s1", "s2", "s3", "s4"]
+        expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
         page.keyboard.press("a")
         expect(page.locator("textarea:focus")).to_have_value("")
 
@@ -193,13 +159,13 @@ def test_a_draft_survives_a_reload_and_two_tabs_lose_nothing(
 
 
 def test_what_changed_since_the_preview_is_told_before_it_is_paid(
-    server: Server, run: Run, opened: Callable[[], Any], aside: Callable[..., Any]
+    server: Server, run: Run, opened: Callable[[], Any]
 ) -> None:
     with signed_in(server, opened) as page:
         edit(page, server, run, "?step=s4")
         page.locator("#s4-fresh").check()
         expect(button(page)).to_contain_text(re.compile(r"Run 1 step, reuse 3 · likely ≈ \$0\.\d+, at most \$\d"))
-        aside(lambda: Worker.objects.filter(slug="sim-birch").update(output_price_usd=40))
+        elsewhere(lambda: Worker.objects.filter(slug="sim-birch").update(output_price_usd=40))
 
         button(page).click()
         expect(page.locator("#changed")).to_contain_text("Birch, who is asked for step 4, has changed")

@@ -3,16 +3,12 @@
 Rows are made before the browser opens: Playwright's loop keeps Django from the database in the same thread.
 """
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page
@@ -23,10 +19,7 @@ from apps.runs.sharing import share_run
 from apps.runs.templates import keep_template
 from apps.workflows.models import SavedWorkflow
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.test_browser import AXE, HOSTILE, Server, Watched, judged, opened, signed_in
-from tests.services import running
-
-__all__ = ["opened"]
+from tests.functional.web.browsing import AXE, HOSTILE, Server, Watched, judged, signed_in
 
 pytestmark = pytest.mark.browser
 
@@ -74,20 +67,6 @@ def kept(ada: User) -> Kept:
     )
     _, token = share_run(run=run, by=ada, now=timezone.now())
     return Kept(run, template, reverse("shared", args=[token]))
-
-
-@pytest.fixture
-def server(browser: Client, kept: Kept) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
 
 
 def states(page: Page) -> list[str]:

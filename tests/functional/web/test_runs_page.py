@@ -1,29 +1,22 @@
 """The list of runs and the command palette in a real browser: by keys, by mouse, without scripts, and for everybody."""
 
 import re
-import socket
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connections
-from django.test import Client
 from playwright.sync_api import Page, expect
 
 from apps.accounts.models import User
 from apps.runs.models import Run, SavedView
 from apps.runs.services import announce
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.test_browser import AXE, HOSTILE, Server, Watched, opened, signed_in
+from tests.functional.web.browsing import AXE, HOSTILE, Server, Watched, signed_in
 from tests.integration.web.given import a_run, finished
-from tests.services import running
-
-__all__ = ["opened"]
 
 pytestmark = pytest.mark.browser
 
@@ -51,20 +44,6 @@ def runs(ada: User) -> Runs:
     hostile.plan(chain(HOSTILE, HOSTILE))
     SavedView.objects.create(person=ada, name=HOSTILE[:40], text="status:failed", created_at="2026-11-21T00:00Z")
     return Runs(first, carried, hostile.carry({"s1": HOSTILE, "s2": HOSTILE}), a_run(ada, "Goes on", status="running"))
-
-
-@pytest.fixture
-def server(browser: Client, runs: Runs) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
 
 
 def meanwhile(happens: Callable[[], Run]) -> Run:

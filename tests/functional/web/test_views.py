@@ -1,7 +1,5 @@
 """The views of a run in a real browser: timeline, matrix and events beside the graph; and the run as it was."""
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,19 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.runs.services import approve_run
 from tests.factories import Driving, chain, failure, make_run
-from tests.functional.web.test_browser import HOSTILE, Grouped, Server, Watched, grouped, judged, opened, signed_in
+from tests.functional.web.browsing import HOSTILE, Server, check_nobody_is_kept_out, check_nothing_runs, signed_in
+from tests.functional.web.test_browser import Grouped, grouped
 from tests.integration.web.given import workflow_of
-from tests.services import running
 
-__all__ = ["grouped", "opened"]
+__all__ = ["grouped"]
 
 pytestmark = pytest.mark.browser
 
@@ -65,20 +61,6 @@ def runs(ada: User) -> Runs:
     return Runs(over.told(), going, held.carry({"s1": "South"}), large.told())
 
 
-@pytest.fixture
-def server(browser: Client, runs: Runs, grouped: Grouped) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
-
-
 def pages(runs: Runs, grouped: Grouped) -> Iterator[tuple[str, str]]:
     """Every view of every kind of run, with what is there once it is ready."""
     for code in (runs.over.code, runs.going.run.code, grouped.outer.run.code):
@@ -94,14 +76,7 @@ def pages(runs: Runs, grouped: Grouped) -> Iterator[tuple[str, str]]:
 
 
 def test_what_is_written_runs_nothing(server: Server, runs: Runs, grouped: Grouped, opened: Callable[[], Any]) -> None:
-    with opened() as browser:
-        context = browser.new_context()
-        server.sign_in(context)
-        watched = Watched(context.new_page())
-        for path, ready in pages(runs, grouped):
-            watched.open(server.url + path, ready=ready)
-            assert watched.page.evaluate("window.pwned") is None, path
-        assert watched.complaints == []
+    check_nothing_runs(server, opened, pages(runs, grouped))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -109,17 +84,7 @@ def test_what_is_written_runs_nothing(server: Server, runs: Runs, grouped: Group
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_page(
     server: Server, runs: Runs, grouped: Grouped, opened: Callable[[], Any], scheme: Any, width: int
 ) -> None:
-    with opened() as browser:
-        context = browser.new_context(
-            bypass_csp=True, color_scheme=scheme, reduced_motion="reduce", viewport={"width": width, "height": 900}
-        )
-        server.sign_in(context)
-        page = context.new_page()
-        found: list[str] = []
-        for path, ready in pages(runs, grouped):
-            found += judged(page, server.url + path, ready)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert not found, "\n\n".join(sorted(set(found)))
+    check_nobody_is_kept_out(server, opened, pages(runs, grouped), scheme=scheme, width=width)
 
 
 def asked(page: Page) -> str:

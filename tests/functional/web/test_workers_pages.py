@@ -1,7 +1,5 @@
 """Workers, ledgers and limits in a real browser: what is written runs nothing, all can use them, they stay fresh."""
 
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,9 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connections
-from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import Membership, User
@@ -20,11 +16,8 @@ from apps.runs import trying
 from apps.runs.models import Attempt, Run
 from apps.workers.models import Credential, Worker
 from tests.factories import Driving, chain, failure, make_pool, make_run
-from tests.functional.web.test_browser import HOSTILE, Server, Watched, judged, opened, signed_in
+from tests.functional.web.browsing import HOSTILE, Server, Watched, judged, signed_in
 from tests.integration.web.given import hold_at, let_stand_in, stood_in, wait_at
-from tests.services import running
-
-__all__ = ["opened"]
 
 pytestmark = pytest.mark.browser
 
@@ -65,20 +58,6 @@ def runs(ada: User) -> Runs:
         name=TITLE, model=TITLE, provider=HOSTILE[:50], strengths=HOSTILE, price_from=TITLE, credential=credential
     )
     return Runs(held.told(), doors.told(), trial.told())
-
-
-@pytest.fixture
-def server(browser: Client, runs: Runs) -> Iterator[Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def answers() -> bool:
-        with socket.socket() as caller:
-            return caller.connect_ex(("127.0.0.1", port)) == 0
-
-    with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", browser.cookies[settings.SESSION_COOKIE_NAME].value)
 
 
 def pages(runs: Runs) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from apps.audit import log
 from apps.runs.models import Run
 from apps.web.keeping.replay import MOST_CHARS, Replay, as_file, as_json_script
 from tests.factories import NOON, Driving, chain, failure, make_run
-from tests.functional.web.test_browser import HOSTILE
+from tests.functional.web.browsing import HOSTILE
 from tests.integration.web.given import a_run, finished, workflow_of
 
 
