@@ -7,7 +7,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test front lint format lock frontend clean bench install unit integration functional acceptance vllm test-vllm
+.PHONY: help run test front lint format lock frontend clean bench install unit integration functional pages processes acceptance vllm test-vllm
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -99,11 +99,12 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Two at a time: each tier has servers of its own. The walk has the machine to itself, as a studio would.
-TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# Three at a time: each has servers of its own, and a browser waits more than it works. The walk has the machine to
+# itself, as a studio would.
+THREE_AT_A_TIME := -j3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: $(VENV)/.installed-dev frontend
-	@$(MAKE) --no-print-directory $(TWO_AT_A_TIME) lint functional front unit integration
+	@$(MAKE) --no-print-directory $(THREE_AT_A_TIME) integration pages processes lint front unit
 	$(PYTEST) tests/acceptance
 
 front: $(CANVAS)/node_modules/.installed
@@ -111,6 +112,13 @@ front: $(CANVAS)/node_modules/.installed
 
 unit integration functional acceptance: $(VENV)/.installed-dev frontend
 	$(PYTEST) tests/$@
+
+# The two halves of the functional tests: what needs a browser, and what needs drivers and studios.
+pages: $(VENV)/.installed-dev frontend
+	$(PYTEST) tests/functional/web
+
+processes: $(VENV)/.installed-dev frontend
+	$(PYTEST) tests/functional --ignore=tests/functional/web
 
 bench: $(VENV)/.installed-dev frontend
 	$(BIN)/python -m tests.benchmarks $(ARGS)
