@@ -48,8 +48,8 @@ class Desk(PlanningDesk, StepDesk):
             how = {"rule": answer.rule, "step": answer.step, "duration_ms": self._duration_ms(page.at)}
             tokens, cost_usd = totals
             spent = {"tokens": tokens, "cost_usd": None if cost_usd is None else str(cost_usd)}
-            detail = {"detail": dict(answer.detail)} if answer.detail else {}
-            page.tell("run.succeeded", how | spent | detail, {"answer": answer.text})
+            detail, said = sealed_detail(answer.detail)
+            page.tell("run.succeeded", how | spent | detail, {"answer": answer.text} | said)
 
         return Asked([rows.succeed_run(run=self.run, answer=answer, at=page.at)], told)
 
@@ -139,6 +139,15 @@ class Desk(PlanningDesk, StepDesk):
 
     def _duration_ms(self, at: datetime) -> float:
         return round((at - self.run.created_at).total_seconds() * 1000, 1)
+
+
+def sealed_detail(detail: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What an answer went by, as an event holds it: what was voted for are texts, which the data names by numbers."""
+    if not detail:
+        return {}, {}
+    votes = {str(number): (said, keys) for number, (said, keys) in enumerate(detail.get("counts", {}).items(), start=1)}
+    counts = {"counts": {number: keys for number, (_, keys) in votes.items()}} if votes else {}
+    return {"detail": {**detail, **counts}}, {f"vote:{number}": said for number, (said, _) in votes.items()}
 
 
 def _end_attempt(

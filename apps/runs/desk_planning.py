@@ -92,8 +92,6 @@ class PlanningDesk(Pen):
             "number": proposal.number,
             "round": proposal.round,
             "verdict": verdict or None,
-            "repairs": list(repairs),
-            "problems": list(problems),
             "steps": steps,
             "input_tokens": fields["input_tokens"],
             "output_tokens": fields["output_tokens"],
@@ -102,7 +100,10 @@ class PlanningDesk(Pen):
             "duration_ms": round(duration_ms, 1),
             "ttft_ms": None if ttft_ms is None else round(ttft_ms, 1),
         }
-        texts = {"raw": raw} | ({"error": failure.message} if failure else {})
+        # Repairs and problems quote what the planner wrote.
+        found = {"repairs": "\n".join(repairs), "problems": "\n".join(problems)}
+        texts = {"raw": raw} | {name: text for name, text in found.items() if text}
+        texts |= {"error": failure.message} if failure else {}
         page.tell("planning.done" if valid else "planning.failed", data, texts)
 
     def wait_planning(self, page: Page, *, told: Mapping[str, Any]) -> None:

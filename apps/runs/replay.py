@@ -17,7 +17,7 @@ MOST_NESTED = 40
 
 CALL = ("step", "attempt", "number")
 BILL = ("input_tokens", "output_tokens", "estimated", "cost_usd", "ttft_ms", "duration_ms")
-PLANNED = ("proposal", "number", "round", "verdict", "repairs", "problems", *BILL)
+PLANNED = ("proposal", "number", "round", "verdict", *BILL)
 WORKFLOW = ("by", "warnings", "steps", "sink")
 
 # Of each event what is told, and how its texts may begin.
@@ -51,7 +51,7 @@ TOLD: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "run.approved": ((), ()),
     "run.rejected": ((), ()),
     "run.stopped": (("cutting",), ()),
-    "run.succeeded": (("rule", "step", "detail", "duration_ms", "cost_usd", "tokens"), ("answer",)),
+    "run.succeeded": (("rule", "step", "detail", "duration_ms", "cost_usd", "tokens"), ("answer", "vote:")),
     "run.failed": (("step", "code"), ("error",)),
 }
 MONEY = frozenset({"cost_usd", "once_cost_usd"})

@@ -263,8 +263,9 @@ describe("a sink", () => {
   });
 
   test("that has voted shows the answers and how many said each, the one taken first", () => {
-    const counts = { "42": ["s1", "s3"], "41": ["s2", "s4"], "7": ["s5"] };
-    const { sink } = graphOf(view(five(vote).answered("s3", "vote-tie", { counts, tie: true })), sight());
+    const counts = { 1: ["s1", "s3"], 2: ["s2", "s4"], 3: ["s5"] };
+    const votes = { "vote:1": "42", "vote:2": "41", "vote:3": "7" };
+    const { sink } = graphOf(view(five(vote).answered("s3", "vote-tie", { counts, tie: true }, votes)), sight());
     expect(sink).toMatchObject({ meta: "a tie: the first said", taken: ["s1", "s3"] });
     expect(sink?.rows.map(({ label, share, isTaken }) => [label, share, isTaken])).toEqual([
       ["42", "2 of 5", true],
@@ -274,9 +275,16 @@ describe("a sink", () => {
   });
 
   test("has room for three answers, and says how many more there are", () => {
-    const counts = { a: ["s1", "s2"], b: ["s3"], c: ["s4"], d: ["s5"] };
-    const { sink } = graphOf(view(five(vote).answered("s1", "vote", { counts, tie: false })), sight());
+    const counts = { 1: ["s1", "s2"], 2: ["s3"], 3: ["s4"], 4: ["s5"] };
+    const votes = { "vote:1": "a", "vote:2": "b", "vote:3": "c", "vote:4": "d" };
+    const { sink } = graphOf(view(five(vote).answered("s1", "vote", { counts, tie: false }, votes)), sight());
     expect(sink?.rows.map(({ label }) => label)).toEqual(["a", "b", "2 others"]);
+  });
+
+  test("names answers by their numbers once their texts are erased", () => {
+    const counts = { 1: ["s1", "s2"], 2: ["s3"] };
+    const { sink } = graphOf(view(five(vote).answered("s1", "vote", { counts, tie: false })), sight());
+    expect(sink?.rows.map(({ label, share }) => [label, share])).toEqual([["answer 1", "2 of 3"], ["answer 2", "1 of 3"]]);
   });
 
   test("that has selected shows the weights by step, the chosen first", () => {

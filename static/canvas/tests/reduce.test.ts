@@ -13,7 +13,7 @@ describe("a run that goes well", () => {
     .add("planning.started", { proposal: 5, number: 1, conductor: "sim" })
     .add(
       "planning.done",
-      { proposal: 5, number: 1, repairs: ["closed a bracket"], problems: [], steps: 2, input_tokens: 50, output_tokens: 30, cost_usd: "0.002", duration_ms: 900, ttft_ms: 80 },
+      { proposal: 5, number: 1, steps: 2, input_tokens: 50, output_tokens: 30, cost_usd: "0.002", duration_ms: 900, ttft_ms: 80 },
       { raw: "…" },
     )
     .adopted({ s1: [], s2: ["s1"] })
@@ -43,7 +43,7 @@ describe("a run that goes well", () => {
   });
 
   test("remembers how the plan was made", () => {
-    expect(state.planning).toMatchObject([{ proposal: 5, status: "done", repairs: ["closed a bracket"], tokens: 80 }]);
+    expect(state.planning).toMatchObject([{ proposal: 5, status: "done", tokens: 80 }]);
   });
 
   test("can be seen as it was after any event", () => {
@@ -154,16 +154,16 @@ describe("what goes wrong", () => {
 });
 
 test("a plan that failed says why, and the next try stands beside it", () => {
-  const done = { repairs: [], steps: 0, input_tokens: 10, output_tokens: 5, cost_usd: "0", duration_ms: 5, ttft_ms: 1 };
+  const done = { steps: 0, input_tokens: 10, output_tokens: 5, cost_usd: "0", duration_ms: 5, ttft_ms: 1 };
   const trail = new Trail()
     .submitted()
     .add("planning.started", { proposal: 5, number: 1, conductor: "sim" })
-    .add("planning.failed", { proposal: 5, number: 1, problems: ["no lists"], ...done }, { raw: "Hm." })
+    .add("planning.failed", { proposal: 5, number: 1, ...done }, { raw: "Hm." })
     .add("planning.started", { proposal: 6, number: 2, conductor: "sim" })
     .add("planning.lost", { proposal: 6, number: 2 })
     .add("planning.started", { proposal: 7, number: 3, conductor: "sim" });
   expect(replay(trail.events).planning).toMatchObject([
-    { proposal: 5, status: "failed", problems: ["no lists"] },
+    { proposal: 5, status: "failed", tokens: 15 },
     { proposal: 6, status: "failed" },
     { proposal: 7, status: "running" },
   ]);
@@ -249,10 +249,12 @@ test("a run may be nested in another, and says in which", () => {
 });
 
 test("a vote ends with how it was taken", () => {
-  const detail = { counts: { "42": ["s1", "s3"], "41": ["s2"] }, tie: false };
+  const detail = { counts: { 1: ["s1", "s3"], 2: ["s2"] }, tie: false };
+  const votes = { "vote:1": "42", "vote:2": "41" };
   const sink = { kind: "vote", over: ["s1", "s2", "s3"] };
-  const state = replay(new Trail().submitted().adopted({ s1: [], s2: [] }).extended({ s3: [] }, 1, sink).answered("s1", "vote", detail).events);
-  expect(state).toMatchObject({ sink, answerRule: "vote", answerDetail: detail, answerStep: "s1" });
+  const state = replay(new Trail().submitted().adopted({ s1: [], s2: [] }).extended({ s3: [] }, 1, sink).answered("s1", "vote", detail, votes).events);
+  const counts = { "42": ["s1", "s3"], "41": ["s2"] };
+  expect(state).toMatchObject({ sink, answerRule: "vote", answerDetail: { counts, tie: false }, answerStep: "s1" });
 });
 
 test("trails from before there were sinks have the last step's", () => {

@@ -83,7 +83,7 @@ describe("a session", () => {
   test.each(["planning.failed", "planning.lost", "planning.cut"])("takes a draft away after %s", (verb) => {
     const { it } = session();
     it.take({ t: "draft", proposal: 5, steps: STEPS });
-    const data = { proposal: 5, number: 1, repairs: [], problems: [], input_tokens: 0, output_tokens: 0, cost_usd: "0" };
+    const data = { proposal: 5, number: 1, input_tokens: 0, output_tokens: 0, cost_usd: "0" };
     it.take(frame(new Trail().submitted().add(verb, data).events));
     expect(it.draft).toBeNull();
   });
@@ -114,7 +114,7 @@ describe("a session", () => {
     const trail = new Trail().submitted({ rounds: 2 }).planned(5, 1, null).adopted({ s1: [] }).planned(6, 2);
     it.take(frame(trail.events));
     it.take({ t: "draft", proposal: 6, steps: STEPS });
-    const data = { proposal: 6, number: 2, round: 2, verdict: "kept", repairs: [], problems: [], input_tokens: 0, output_tokens: 0 };
+    const data = { proposal: 6, number: 2, round: 2, verdict: "kept", input_tokens: 0, output_tokens: 0 };
     it.take(frame(trail.add("planning.done", { ...data, cost_usd: "0", duration_ms: 1 }).events));
     expect(it.draft).toBeNull();
   });

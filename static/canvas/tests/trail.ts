@@ -47,7 +47,7 @@ export class Trail {
   planned(proposal: number, round: number, verdict?: "kept" | "changed" | null): this {
     this.add("planning.started", { proposal, number: round, round, conductor: "sim" });
     if (verdict === undefined) return this;
-    const data = { proposal, number: round, round, verdict, repairs: [], problems: [], steps: 1, duration_ms: 10 };
+    const data = { proposal, number: round, round, verdict, steps: 1, duration_ms: 10 };
     return this.add("planning.done", { ...data, input_tokens: 1, output_tokens: 1, cost_usd: "0" });
   }
 
@@ -55,9 +55,9 @@ export class Trail {
     return this.add("step.started", { step, attempt, number, worker: "atlas", digest: "d", ...more });
   }
 
-  answered(step: string, rule = "last", detail?: object): this {
+  answered(step: string, rule = "last", detail?: object, votes: Record<string, string> = {}): this {
     const data = { rule, step, duration_ms: 9000, cost_usd: "0.01", tokens: 320, ...(detail ? { detail } : {}) };
-    return this.add("run.succeeded", data, { answer: "North." });
+    return this.add("run.succeeded", data, { answer: "North.", ...votes });
   }
 
   succeeded(step: string, attempt: number, result = "Fine.", cost: string | null = "0.01"): this {

@@ -18,7 +18,7 @@ export type Sink =
   | { kind: "last" }
   | { kind: "vote"; over: readonly string[] }
   | { kind: "select"; over: readonly string[]; weights?: readonly number[] | null };
-/** The votes by answer, or the weights by step: whichever the sink came to. */
+/** The votes by the number of an answer, which is a text “vote:1”, or the weights by step: whichever the sink came to. */
 export type AnswerDetail = { counts?: Record<string, string[]>; tie?: boolean; weights?: Record<string, number> };
 export type Verdict = "kept" | "changed";
 export type Warning = { code: string; message: string; step: string | null };
@@ -40,8 +40,6 @@ type Planned = {
   number: number;
   round?: number;
   verdict?: Verdict | null;
-  repairs: string[];
-  problems: string[];
   input_tokens: number;
   output_tokens: number;
   cost_usd: Money;
@@ -127,7 +125,7 @@ export type RunEvent =
   | Sealed<
       "run.succeeded",
       { rule: string; step: string; detail?: AnswerDetail; duration_ms: number; cost_usd: Money; tokens: number },
-      { answer?: string }
+      { answer?: string; [vote: `vote:${number}`]: string }
     >
   | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>
   | Sealed<"run.pausing", Record<string, never>>

@@ -3,7 +3,7 @@
  *
  * Whatever an event does not touch keeps its identity, so that `before === after` tells a page what to redraw.
  */
-import type { AdoptedStep, RunEvent, Sink } from "./events";
+import type { AdoptedStep, AnswerDetail, RunEvent, Sink } from "./events";
 import { isOver, NOTHING, type Attempt, type Planning, type RunState, type Step } from "./state";
 
 /** The run after `event`; the very same state when the event was seen before. */
@@ -144,7 +144,7 @@ function apply(state: RunState, event: RunEvent): RunState {
         answer: event.texts.answer ?? null,
         answerStep: event.data.step,
         answerRule: event.data.rule,
-        answerDetail: event.data.detail ?? null,
+        answerDetail: counted(event),
       };
     case "run.failed":
       return { ...state, status: "failed", endedAt: event.at, error: event.texts.error ?? event.data.code };
@@ -195,12 +195,22 @@ function begun(event: Of<"planning.started">): Planning {
     status: "running",
     conductor: event.data.conductor,
     startedAt: event.at,
-    problems: [],
-    repairs: [],
     tokens: 0,
     costUsd: null,
     durationMs: null,
   };
+}
+
+/** What the answer went by, the votes under what was said; where that was erased, under their numbers. */
+function counted({ data, texts }: Of<"run.succeeded">): AnswerDetail | null {
+  const { detail } = data;
+  if (detail?.counts === undefined) return detail ?? null;
+  const counts: Record<string, string[]> = {};
+  for (const [number, keys] of Object.entries(detail.counts)) {
+    const said = texts[`vote:${Number(number)}`] ?? `answer ${number}`;
+    counts[said in counts ? `${said} (${number})` : said] = keys;
+  }
+  return { ...detail, counts };
 }
 
 function planned(state: RunState, event: Of<"planning.failed" | "planning.done">): RunState {
@@ -209,8 +219,6 @@ function planned(state: RunState, event: Of<"planning.failed" | "planning.done">
   const changed = changePlanning(state, data.proposal, {
     status: event.verb === "planning.done" ? "done" : "failed",
     verdict: data.verdict ?? null,
-    repairs: data.repairs,
-    problems: data.problems,
     tokens,
     costUsd: money(data.cost_usd),
     durationMs: data.duration_ms,

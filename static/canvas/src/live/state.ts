@@ -66,8 +66,6 @@ export type Planning = {
   status: "running" | "done" | "failed";
   conductor: string | null;
   startedAt: string;
-  problems: readonly string[];
-  repairs: readonly string[];
   tokens: number;
   costUsd: number | null;
   durationMs: number | null;
