@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
@@ -10,9 +12,8 @@ from apps.accounts.models import Project
 
 from .credentials import Scoped
 
-tag_rule = RegexValidator(
-    r"^[a-z0-9][a-z0-9-]{0,39}\Z", "use lower-case letters, digits and dashes, such as client-confidential"
-)
+TAG = re.compile(r"^[a-z0-9][a-z0-9-]{0,39}\Z")
+tag_rule = RegexValidator(TAG.pattern, "use lower-case letters, digits and dashes, such as client-confidential")
 
 
 class FlowQuerySet(Scoped):
