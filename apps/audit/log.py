@@ -31,6 +31,7 @@ __all__ = [
     "Read",
     "Verified",
     "append",
+    "erase",
     "read",
     "since",
     "take_head",
@@ -232,6 +233,36 @@ def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
 def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:
     salt = chain.new_salt()
     return Payload(digest=chain.digest(salt, text), trail=trail, salt=salt, text=text, created_at=at)
+
+
+# --- erasing -------------------------------------------------------------------------------------------------------
+
+ERASE = """
+    UPDATE audit_payload AS payload SET text = NULL, salt = NULL, erased_at = %(at)s
+    FROM audit_trail AS trail
+    WHERE trail.name = %(trail)s AND payload.trail_id = trail.id AND payload.erased_at IS NULL
+        AND (%(subject)s::text IS NULL OR payload.digest IN (
+            SELECT named.value
+            FROM audit_event AS event
+            CROSS JOIN json_each_text(event.line::json -> 'texts') AS named
+            WHERE event.trail_id = trail.id AND event.subject = %(subject)s
+        ))
+"""
+
+
+def erase(trail: str, *, at: datetime, subject: str | None = None) -> int:
+    """Erase the texts of a trail and the salts that could be guessed with; how many there were.
+
+    With a `subject` only those of the events about it. The events stay, and so does the chain: it holds digests.
+    Who erases says so in an event, in the same transaction.
+
+    :raises TransactionManagementError: outside a transaction.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("what is erased is told in the same transaction")
+    with connection.cursor() as cursor:
+        cursor.execute(ERASE, {"trail": trail, "at": at, "subject": subject})
+        return int(cursor.rowcount)
 
 
 # --- reading -------------------------------------------------------------------------------------------------------

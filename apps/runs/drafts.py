@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import User
 from apps.core.errors import NotFound
+from apps.runs.erased import check_still_whole
 from apps.runs.models import Run, SavedDraft
 
 LISTED = 5  # of the drafts that others have of a run
@@ -58,7 +59,10 @@ def save_draft(*, run: Run, body: str, hold: Hold, by: User, now: datetime) -> S
     """Keep `body` in the draft that the page holds, or in a new one.
 
     A page that holds no draft begins one; where another page of the same person has begun one meanwhile, both are kept.
+
+    :raises RunErased: a draft would bring its texts back.
     """
+    check_still_whole(run)
     drafts = SavedDraft.objects.select_for_update(of=("self",)).select_related("changed_by").filter(run=run)
     held = drafts.filter(pk=hold.pk).first()
     # What this very page saved last is known to it, even if the answer that said so was lost.

@@ -18,6 +18,7 @@ from apps.audit.log import STUDIO, Actor, Entry
 from apps.core.errors import Conflict, Invalid, StudioError
 from apps.runs import log, services
 from apps.runs.effects import measure
+from apps.runs.erased import check_not_erased
 from apps.runs.forecasts import Edge, Forecasts, asked_anew, edges_of, most_at_once, tried_edges, without
 from apps.runs.models import Experiment, Run, Variant
 
@@ -37,7 +38,8 @@ class UnderWay(Conflict):
 
 
 def check_can_be_tried(run: Run) -> None:
-    """:raises NotToBeTried: the run has no answer, or nothing that reads anything."""
+    """:raises NotToBeTried: the run has no answer, or nothing that reads anything. :raises RunErased: not any more."""
+    check_not_erased(run)
     if not run.is_ended:
         raise NotToBeTried(f"Run {run.code} has not ended yet. Its edges can be tried once it has an answer.")
     if run.status != Run.Status.SUCCEEDED:

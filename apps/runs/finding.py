@@ -112,6 +112,7 @@ def _is(value: str, asking: Asking) -> Q:
         "test": Q(profile=TRIAL),
         "experiment": Q(Exists(Variant.objects.filter(fork=OuterRef("pk")).order_by())),
         "corrected": _rated(~Q(correction="")),
+        "erased": Q(erased_at__isnull=False),
     }
     return kinds[value]
 

@@ -6,6 +6,7 @@ viewer that missed one sees the gap and asks for it: from Redis while the text i
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,14 @@ def key_of(stream: str) -> str:
 
 def draft_key_of(proposal: int) -> str:
     return f"draft:{proposal}"
+
+
+def forget(client: "redis.Redis", *, attempts: Iterable[int], proposals: Iterable[int]) -> None:
+    """Take what Redis may still hold of these texts out of it."""
+    texts = [key_of(f"a{pk}") for pk in attempts]
+    plans = [key for pk in proposals for key in (key_of(f"p{pk}"), draft_key_of(pk))]
+    if texts or plans:
+        client.unlink(*texts, *plans)
 
 
 @dataclass

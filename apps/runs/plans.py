@@ -9,6 +9,7 @@ from apps.accounts.models import User
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
+from apps.runs.erased import check_not_erased
 from apps.runs.freezing import PriceUnknown, check_prices
 from apps.runs.holding import reject_run
 from apps.runs.models import Run, RunQuerySet
@@ -31,8 +32,9 @@ def submit_again(
 ) -> Run:
     """Have the task of `run` planned anew under its profile as that is now, with the workers and limits it had.
 
-    :raises Invalid: the profile is not offered any more.
+    :raises Invalid: the profile is not offered any more. :raises RunErased: it has no task any more.
     """
+    check_not_erased(run)
     profile = Profile.objects.visible_to(by).enabled().filter(slug=run.profile).first()
     if profile is None:
         raise Invalid(f"The profile “{run.profile}” is not offered any more. Compose the task anew with another one.")

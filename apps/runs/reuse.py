@@ -1,7 +1,8 @@
 """Not paying twice: which recorded results a fork may take, and what it will therefore do.
 
 An attempt is keyed by the digest of what was sent (worker identity and messages). A step whose request is unchanged
-takes the recorded result; anything changed runs. Reuse looks only along the run's own lineage.
+takes the recorded result; anything changed runs. Reuse looks only along the run's own lineage, and what was erased is
+not there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +45,7 @@ def recorded(run: Run, *, keys: Collection[str]) -> Recorded:
     root = run.lineage_root_id
     lineage = Run.objects.filter(Q(pk=root) | Q(root=root), project=run.project_id).exclude(pk=run.pk)
     answered = (
-        Attempt.objects.filter(status=Attempt.Status.SUCCEEDED, step__key__in=keys)
+        Attempt.objects.filter(status=Attempt.Status.SUCCEEDED, step__key__in=keys, run__erased_at=None)
         .select_related("run", "step")
         .only("digest", "worker", "text", "output_tokens", "cost_usd", "run__code", "step__key", "step__worker")
     )

@@ -23,6 +23,7 @@ from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_over
 from apps.runs.claim import has_no_heart
+from apps.runs.erased import check_not_erased, check_still_whole
 from apps.runs.freezing import check_prices, freeze, frozen, limit_of
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
@@ -160,8 +161,9 @@ def fork_run(
     The parent may still be running: it is never changed. Steps named in `fresh` run whatever is recorded. Without a
     `limit_usd` the parent's holds.
 
-    :raises WorkflowInvalid: a step or an edge breaks a rule.
+    :raises WorkflowInvalid: a step or an edge breaks a rule. :raises RunErased: the parent has no task any more.
     """
+    check_not_erased(parent)
     setup = parent.setup | SAVED | {"pool": pool_for(parent, by=by), "review": False}
     run = Run(
         project=parent.project,
@@ -205,6 +207,8 @@ def _start(
         run.workflow_body = workflow.model_dump(mode="json")
     try:
         with transaction.atomic():
+            if run.parent is not None:
+                check_still_whole(run.parent)
             run.save(force_insert=True)
             entries = [_submitted(run, reason), *also]
             if workflow is not None:

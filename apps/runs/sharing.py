@@ -14,6 +14,7 @@ from apps.accounts.models import User
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
+from apps.runs.erased import check_not_erased
 from apps.runs.models import Run, Share
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -33,10 +34,12 @@ def share_run(
     """A link to `run`, and its token, which nobody can read again.
 
     :raises NotShared: the run goes on, or has too many links. :raises Invalid: the link would end before it begins.
+    :raises RunErased: there is nothing to read.
     """
     locked = Run.objects.select_for_update().select_related("project").get(pk=run.pk)
     if not locked.is_ended:
         raise NotShared("A run can be shared once it has ended: what is shared must not change.")
+    check_not_erased(locked)
     if expires_at is not None and expires_at <= now:
         raise Invalid("The link would end before it begins: give a day to come.", field="expires")
     if locked.shares.filter(revoked_at=None).count() >= MOST_OPEN:

@@ -10,6 +10,7 @@ from apps.accounts.models import User
 from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
+from apps.runs.erased import check_not_erased
 from apps.runs.models import Run
 from apps.runs.services import check_workflow, clean_task, project_of, submit_run
 from apps.workers.calls import clean
@@ -56,7 +57,10 @@ def keep_template(
     """Keep `workflow` and its task under a name, in the person's project; of a run's, in the run's project.
 
     :raises Invalid: with the field at fault. :raises NameTaken: :raises WorkflowInvalid: it breaks a rule.
+    :raises RunErased: there is nothing of its `source` to keep.
     """
+    if source is not None:
+        check_not_erased(source)
     check_workflow(workflow, workers={step.worker for step in workflow.steps if step.worker})
     template = SavedWorkflow(
         project=source.project if source else project_of(by),
