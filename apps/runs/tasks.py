@@ -14,6 +14,7 @@ from kombu.exceptions import KombuError, OperationalError
 from kombu.pools import producers
 from redis.exceptions import RedisError
 
+from apps.core.errors import StudioError
 from apps.runs.models import Driver
 
 logger = structlog.get_logger(__name__)
@@ -63,6 +64,19 @@ def go_on_with_experiments() -> None:
     from apps.runs import experiments  # it rings for its runs here
 
     experiments.go_on_with_all(now=timezone.now())
+
+
+@shared_task(ignore_result=True)
+def apply_retention() -> None:
+    """Erase the texts of runs that were kept for as long as their projects say."""
+    from apps.runs.retention.applying import apply_policies  # it tells viewers through the services, which ring here
+
+    try:
+        erased = [run.code for run in apply_policies(now=timezone.now())]
+    except StudioError as refusal:  # Redis is away: whatever was erased before stays so, the rest waits for tomorrow
+        logger.warning("policies were not applied to the end", error=refusal.message)
+    else:
+        logger.info("policies were applied", erased=len(erased))
 
 
 @shared_task(ignore_result=True)

@@ -6,9 +6,10 @@ from datetime import datetime
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 
 from apps.accounts.models import Project
-from apps.audit.log import STUDIO
+from apps.audit.log import STUDIO, Actor
 from apps.audit.models import Payload
 from apps.core.errors import Conflict
 from apps.runs.models import Run
@@ -45,8 +46,8 @@ class Outlook:
         return self.count - len(self.going)
 
 
-def outlook(project: Project, *, now: datetime, rules: Sequence[Rule] | None = None, limit: int = 50) -> Outlook:
-    """What would go now by the project's policies, or by other `rules`; nothing is changed."""
+def outlook(project: Project, *, now: datetime, rules: Sequence[Rule] | None = None, limit: int | None = 50) -> Outlook:
+    """What would go now by the project's policies, or by other `rules`, at most `limit` named; nothing is changed."""
     rules = rules_of(project) if rules is None else rules
     runs = due(project, rules, now=now)
     return Outlook(
@@ -65,28 +66,32 @@ def _texts_of(run: Run) -> int:
     return Payload.objects.filter(trail__name=run.trail, erased_at=None).count()
 
 
-def apply_policies(*, now: datetime, project: Project | None = None) -> Iterator[Run]:
+def apply_policies(*, now: datetime, by: Actor = STUDIO, project: Project | None = None) -> Iterator[Run]:
     """Erase whatever is due, each run in a transaction of its own; yields those that were erased.
 
     What cannot be erased at this moment is left for another day. :raises LiveTextAway: Redis does not answer.
     """
-    projects = [project] if project else Project.objects.filter(policies__keep_days__isnull=False).distinct()
-    for each in projects:
-        yield from _apply_in(each, now)
+    for each in [project] if project else projects_with_policies():
+        yield from _apply_in(each, by, now)
 
 
-def _apply_in(project: Project, now: datetime) -> Iterator[Run]:
+def projects_with_policies() -> "QuerySet[Project]":
+    """Those that keep anything for less than ever."""
+    return Project.objects.filter(policies__keep_days__isnull=False).distinct()
+
+
+def _apply_in(project: Project, by: Actor, now: datetime) -> Iterator[Run]:
     left: set[int] = set()
     while batch := list(due(project, rules_of(project), now=now).exclude(pk__in=left)[:AT_ONCE]):
         for run in batch:
-            if _apply_to(run, now):
+            if _apply_to(run, by, now):
                 logger.info("texts were erased: their time had come", run=run.code)
                 yield run
             else:
                 left.add(run.pk)
 
 
-def _apply_to(run: Run, now: datetime) -> bool:
+def _apply_to(run: Run, by: Actor, now: datetime) -> bool:
     """Whether the run was erased: by the policies and holds as they are in this very transaction."""
     with transaction.atomic():
         lock(run.project)
@@ -95,7 +100,7 @@ def _apply_to(run: Run, now: datetime) -> bool:
         if rule is None or not due(run.project, rules, now=now).filter(pk=run.pk).exists():
             return False
         try:
-            erase(run, by=STUDIO, now=now, told={"why": "policy", **rule.facts})
+            erase(run, by=by, now=now, told={"why": "policy", **rule.facts})
         except Conflict:  # its driver still tidies up
             return False
     return True
