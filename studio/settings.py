@@ -57,6 +57,12 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "servestatic",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "django_htmx",
     "ninja",
     "channels",
@@ -84,6 +90,8 @@ MIDDLEWARE = [
     "apps.web.bodies.Utf8Forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.web.people.presence.Presence",
+    "allauth.account.middleware.AccountMiddleware",
     "apps.web.access.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -95,9 +103,6 @@ ROOT_URLCONF = "studio.urls"
 ASGI_APPLICATION = "studio.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
-LOGIN_URL = "/sign-in/"
-LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "/sign-in/"
 
 TEMPLATES = [
     {
@@ -251,11 +256,59 @@ ADMIN_CONTENT_SECURITY_POLICY = CONTENT_SECURITY_POLICY["DIRECTIVES"] | {
     "script-src": [SELF, UNSAFE_EVAL],
     "style-src": [SELF, UNSAFE_INLINE],
 }
+
+# --- people: how they come in (ADR 0022) ---------------------------------------------------------------------------
+LOGIN_URL = "/sign-in/"
+LOGIN_REDIRECT_URL = "/"
+AUTHENTICATION_BACKENDS = ["apps.accounts.backends.Passwords"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Tries are counted in Redis, for all web processes together.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "studio",
+        "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 5},
+    }
+}
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("STUDIO_PROXIES", 0)
+ACCOUNT_ADAPTER = "apps.web.people.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up: allauth wants it named all the same
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/300s/key", "reauthenticate": "10/m/user"}
+MFA_ADAPTER = "apps.web.people.adapters.MfaAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are an admin's entry here, and prove nothing
+MFA_TOTP_ISSUER = "Conductor Studio"
+SOCIALACCOUNT_ADAPTER = "apps.web.people.single_sign_on.SocialAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a link, not a form: the policy lets no form lead away from the studio
+OIDC_URL: str = env.str("STUDIO_OIDC_URL", "")
+OIDC_NAME: str = env.str("STUDIO_OIDC_NAME", "single sign-on")
+OIDC_SIGN_UP = env.bool("STUDIO_OIDC_SIGN_UP", False)
+OIDC_APP = {
+    "provider_id": "oidc",
+    "name": OIDC_NAME,
+    "client_id": env.str("STUDIO_OIDC_CLIENT_ID", ""),
+    "secret": secret("oidc_client_secret") or "",
+    "settings": {
+        "server_url": OIDC_URL,
+        "oauth_pkce_enabled": True,
+        "verified_email": env.bool("STUDIO_OIDC_TRUST_EMAIL", False),
+    },
+}
+if OIDC_URL and not OIDC_APP["client_id"]:
+    raise ImproperlyConfigured("STUDIO_OIDC_URL is set, so STUDIO_OIDC_CLIENT_ID must be; see docs/settings.md")
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC_APP] if OIDC_URL else []}}
 
 # --- logs: one JSON object a line; a run's code is bound where a driver or a view works on it ------------------------
 _SHARED: list[Any] = [

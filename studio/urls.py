@@ -1,12 +1,19 @@
 """Every address: the admin pages, then the studio's own. (The APIs come to stand beside them.)"""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
+
+from apps.web.people.sign_in import sign_out
 
 urlpatterns = [
     # One page changes one's own password, and leaves an event; Django's other one would not.
     path("admin/password_change/", RedirectView.as_view(pattern_name="account")),
+    # One way in, and one way out.
+    path("admin/login/", login_not_required(secure_admin_login(admin.site.login))),
+    path("admin/logout/", sign_out),
     path("admin/", admin.site.urls),
     path("", include("apps.web.urls")),
 ]
@@ -14,4 +21,5 @@ urlpatterns = [
 handler400 = "apps.web.errors.bad_request"
 handler403 = "apps.web.errors.forbidden"
 handler404 = "apps.web.errors.not_found"
+handler429 = "apps.web.errors.too_many"  # allauth's, where somebody tries too often
 handler500 = "apps.web.errors.server_error"

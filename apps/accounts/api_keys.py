@@ -18,6 +18,7 @@ OPENING = "sk-studio-"
 SHOWN = len(OPENING) + 6
 SECRET = re.compile(re.escape(OPENING) + r"[A-Za-z0-9_-]{43}")
 USE_NOTED_EVERY = timedelta(minutes=1)
+RATE, HIGHEST_RATE = 60, 6_000  # requests a minute
 
 
 class KeyNotMade(Invalid):
@@ -34,13 +35,17 @@ def make_api_key(
     by: Actor,
     now: datetime,
     expires_at: datetime | None = None,
+    rate_per_minute: int = RATE,
 ) -> tuple[ApiKey, str]:
     """A key for a program of `person`, and its secret, which nobody can read again.
 
-    :raises KeyNotMade: no name, no scope or one there is not, a project the person is not in, or an end in the past.
+    :raises KeyNotMade: no name, no scope or one there is not, a project the person is not in, an end in the past, or a
+        rate beyond `HIGHEST_RATE`.
     """
     wanted = sorted(set(scopes))
     _check(person, project, name, wanted, expires_at, now)
+    if not 1 <= rate_per_minute <= HIGHEST_RATE:
+        raise KeyNotMade(f"A key opens for 1 to {HIGHEST_RATE:,} requests a minute.")
     secret = OPENING + secrets.token_urlsafe(32)
     key = ApiKey.objects.create(
         person=person,
@@ -49,11 +54,12 @@ def make_api_key(
         prefix=secret[:SHOWN],
         digest=_digest(secret),
         scopes=wanted,
+        rate_per_minute=rate_per_minute,
         created_at=now,
         expires_at=expires_at,
     )
     ends = expires_at.isoformat() if expires_at else None
-    _leave(key, "api-key.made", by=by, at=now, scopes=list(wanted), expires_at=ends)
+    _leave(key, "api-key.made", by=by, at=now, scopes=list(wanted), expires_at=ends, rate=rate_per_minute)
     return key, secret
 
 

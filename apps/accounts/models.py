@@ -1,12 +1,14 @@
 """People, the projects they belong to, the links by which somebody signs in without a password, and programs' keys."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from functools import cached_property
 
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 
-from apps.accounts.roles import Deed, roles_that_may
+from apps.accounts.roles import MAY, Deed, roles_that_may
 from apps.audit.log import Actor
 
 
@@ -54,6 +56,16 @@ class User(AbstractUser):
     @property
     def actor(self) -> Actor:
         return Actor(kind="person", id=str(self.pk), label=self.label)
+
+    @cached_property
+    def deeds(self) -> Mapping[int, frozenset[Deed]]:
+        """What they may do in each project, by its id, as it was when first asked: for what one page offers.
+
+        Whoever lets something be done asks `permits` instead.
+        """
+        if not self.is_active:
+            return {}
+        return {project: MAY[role] for project, role in self.memberships.values_list("project", "role")}
 
     @property
     def initials(self) -> str:
@@ -115,6 +127,7 @@ class ApiKey(models.Model):
     prefix = models.CharField(max_length=20)
     digest = models.CharField(max_length=64, unique=True)  # the index of `find_by_secret`, too
     scopes = models.JSONField(default=list)
+    rate_per_minute = models.PositiveIntegerField(default=60, help_text="requests a minute, at most")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)  # to the minute

@@ -13,6 +13,7 @@ from apps.core.errors import Conflict, Invalid
 
 TRAIL = "accounts"
 LINK_LIFETIME = timedelta(minutes=10)
+INVITATION_LIFETIME = timedelta(days=1)  # for a link that one person hands to another
 
 
 class SignInLinkSpent(Invalid):
@@ -20,7 +21,7 @@ class SignInLinkSpent(Invalid):
 
     def __init__(self) -> None:
         super().__init__(
-            "This sign-in link no longer works: a link signs in once, within ten minutes. "
+            "This sign-in link no longer works: a link signs in once, and not for long. "
             "For a new one run `python manage.py sign_in_link`."
         )
 
@@ -59,10 +60,16 @@ def settle_in(*, user: User, by: Actor, now: datetime) -> None:
 
 
 @transaction.atomic
-def make_sign_in_link(*, user: User, by: Actor, now: datetime) -> str:
-    """Open a way in for `user` that lasts ten minutes, and return its token, which is kept nowhere."""
+def join(*, user: User, now: datetime) -> None:
+    """Say that somebody came whom single sign-on vouches for. They belong to no project until an admin adds them."""
+    _leave(Entry("person.created", {"person": user.pk, "project": None, "role": None}), person=user, by=STUDIO, at=now)
+
+
+@transaction.atomic
+def make_sign_in_link(*, user: User, by: Actor, now: datetime, lifetime: timedelta = LINK_LIFETIME) -> str:
+    """Open a way in for `user` that lasts ten minutes, or `lifetime`, and return its token, which is kept nowhere."""
     token = secrets.token_urlsafe(32)
-    link = SignInLink.objects.create(digest=_digest(token), user=user, created_at=now, expires_at=now + LINK_LIFETIME)
+    link = SignInLink.objects.create(digest=_digest(token), user=user, created_at=now, expires_at=now + lifetime)
     entry = Entry("sign-in-link.made", {"link": link.pk, "person": user.pk, "expires_at": link.expires_at.isoformat()})
     _leave(entry, person=user, by=by, at=now)
     return token
@@ -106,6 +113,11 @@ def group_of_session(session_key: str) -> str:
     A digest, because a session's key is as good as a password and group names reach Redis.
     """
     return f"session.{_digest(session_key)[:32]}"
+
+
+def name_of_session(session_key: str) -> str:
+    """What names a session in an event, from which its key cannot be told."""
+    return _digest(session_key)[:12]
 
 
 def _digest(token: str) -> str:

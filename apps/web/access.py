@@ -61,4 +61,4 @@ class SignInRequired(LoginRequiredMiddleware):
             return refused
         # A part of a page cannot show the way in: the whole page goes there, and comes back to where it was.
         here = urlencode({"next": htmx.current_url_abs_path or "/"})
-        return HttpResponseClientRedirect(f"{reverse('sign-in')}?{here}")
+        return HttpResponseClientRedirect(f"{reverse('account_login')}?{here}")

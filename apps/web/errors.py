@@ -27,6 +27,7 @@ TITLES = {
     403: "This is not yours to do",
     404: "There is nothing here",
     409: "Something has changed since",
+    429: "Too often",
     500: "Something broke on our side",
     503: "A part of the studio does not answer",
 }
@@ -81,6 +82,11 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 @requires_csrf_token
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return respond(request, 404, "The address may be mistyped, or what it named is not yours to see.")
+
+
+def too_many(request: HttpRequest) -> HttpResponse:
+    """For whoever tries to come in too often, as allauth counts it."""
+    return respond(request, 429, "There were too many tries from here. Wait a minute, then go on.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

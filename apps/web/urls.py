@@ -15,7 +15,7 @@ from apps.web.keeping.importing import urls as import_urls
 from apps.web.keeping.sharing import urls as share_urls
 from apps.web.keeping.templates_page import urls as template_urls
 from apps.web.live import sockets as live
-from apps.web.people import sign_in
+from apps.web.people.urls import urls as people_urls
 from apps.web.pool.conductors import urls as conductor_urls
 from apps.web.pool.workers import urls as worker_urls
 from apps.web.run.holding import urls as holding_urls
@@ -59,10 +59,7 @@ urlpatterns: list[URLPattern] = [
     *export_urls,
     *share_urls,
     *worker_urls,
-    path("sign-in/", sign_in.SignIn.as_view(), name="sign-in"),
-    path("sign-in/<str:token>/", sign_in.sign_in_by_link, name="sign-in-by-link"),
-    path("sign-out/", sign_in.SignOut.as_view(), name="sign-out"),
-    path("account/", sign_in.account, name="account"),
+    *people_urls,
     path("favicon.ico", favicon, name="favicon"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

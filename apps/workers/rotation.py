@@ -1,9 +1,10 @@
-"""Sealing all credentials anew, once the vault has another key in front."""
+"""Sealing all that the vault sealed anew, once the vault has another key in front."""
 
 from datetime import datetime
 
 from django.db import transaction
 
+from apps.accounts.second_factors import reseal_factors
 from apps.audit import log
 from apps.audit.log import Actor, Entry
 from apps.workers import vault
@@ -14,7 +15,9 @@ from apps.workers.vault import VaultLocked
 
 @transaction.atomic
 def reseal_all(*, by: Actor, now: datetime) -> int:
-    """Seal every credential with the newest vault key, all or none, and return how many there are.
+    """Seal every credential with the newest vault key, and what people show beside a password, all or none.
+
+    Returns how many credentials there are.
 
     :raises VaultLocked: one of them was sealed with a key that the vault no longer has.
     """
@@ -26,6 +29,8 @@ def reseal_all(*, by: Actor, now: datetime) -> int:
         except VaultLocked as locked:
             raise VaultLocked(f"{credential}: {locked.message}") from None
         credential.save(update_fields=["sealed"])
-    entry = Entry("vault.resealed", {"credentials": len(credentials), "from": before, "to": vault.newest()})
+    factors = reseal_factors(lambda sealed: vault.seal(vault.unseal(sealed)))
+    counted: dict[str, log.JSON] = {"credentials": len(credentials), "second_factors": factors}
+    entry = Entry("vault.resealed", {**counted, "from": before, "to": vault.newest()})
     log.append(TRAIL, [entry], by=by, at=now, subject="vault", project="")
     return len(credentials)

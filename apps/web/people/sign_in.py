@@ -1,32 +1,112 @@
-"""The way in and out: a password, or a link that signs in once; and one's own account."""
+"""The way in and out: a password, a passkey, or a link that signs in once; and what is asked for after a password."""
 
-import structlog
-from asgiref.sync import async_to_sync
-from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
-from django.contrib.auth import views as auth_views
+from typing import Any
+
+from allauth.account.forms import LoginForm
+from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.models import Login
+from allauth.account.views import LoginView
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.views import LoginWebAuthnView
+from django.conf import settings
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.http import HttpRequest, HttpResponse
+from django.core.cache import cache
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
+from redis.exceptions import RedisError
 
-from apps.accounts.models import Project
-from apps.accounts.services import SignInLinkSpent, change_password, group_of_session, redeem_sign_in_link
-from apps.runs.live import channel_layer
-from apps.web.access import person
-
-logger = structlog.get_logger(__name__)
-
-MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+from apps.accounts import sign_ins
+from apps.accounts.models import User
+from apps.accounts.services import SignInLinkSpent, redeem_sign_in_link
+from apps.core.errors import Unavailable
+from apps.web.people.adapters import visitor_of
+from apps.web.people.telling import tell_session
 
 
-class SignIn(auth_views.LoginView):
+class NotCounted(Unavailable):
+    """Redis, which counts tries, is away; without counting them nobody's password is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Passwords are not looked at while tries cannot be counted: Redis does not answer. Try again in a few "
+            "seconds; a sign-in link (`python manage.py sign_in_link`) works meanwhile."
+        )
+
+
+class SignInForm(LoginForm):
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        name, password = self.fields["login"], self.fields["password"]
+        name.label, password.help_text = "User name", ""
+        name.widget.attrs |= {"autofocus": True, "autocapitalize": "none"}
+        for field in (name, password):
+            field.widget.attrs.pop("placeholder", None)
+
+
+class SignIn(LoginView):
+    """A password, and the other ways in beside it."""
+
     template_name = "sign_in/form.html"
-    redirect_authenticated_user = True
+    form_class = SignInForm
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        check_counting()
+        response: HttpResponseBase = super().post(request, *args, **kwargs)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        single_sign_on = settings.OIDC_URL and settings.OIDC_NAME
+        return {**super().get_context_data(**kwargs), "single_sign_on": single_sign_on}
+
+
+class SecondFactorForm(AuthenticateForm):
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.fields["code"].label = "Code from your authenticator app, or a recovery code"
+        self.fields["code"].widget.attrs = {"autocomplete": "one-time-code", "autofocus": True, "spellcheck": "false"}
+
+    def _emit_authentication_failed(self, authenticator: Authenticator) -> None:
+        note_wrong_code(self.user)
+
+
+class SecondFactor(AuthenticateView):
+    """Asked of whoever has one, after a password, a link or single sign-on."""
+
+    template_name = "sign_in/second_factor.html"
+    form_class = SecondFactorForm
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        check_counting()
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        if form is self.webauthn_form:
+            note_wrong_passkey(self.request, self.stage.login.user)
+        response: HttpResponse = super().form_invalid(form)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        kinds = set(Authenticator.objects.filter(user=self.stage.login.user).values_list("type", flat=True))
+        return {**super().get_context_data(**kwargs), "has_passkey": Authenticator.Type.WEBAUTHN in kinds}
+
+
+@method_decorator(login_not_required, name="dispatch")
+class PasskeySignIn(LoginWebAuthnView):
+    """A passkey alone: its device has made sure of the person. A GET by the page's script brings what it is to sign."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        note_wrong_passkey(self.request, None)
+        response: HttpResponse = super().form_invalid(form)
+        return response
 
 
 @login_not_required
@@ -40,43 +120,50 @@ def sign_in_by_link(request: HttpRequest, token: str) -> HttpResponse:
         user = redeem_sign_in_link(token=token, now=timezone.now())
     except SignInLinkSpent:
         return render(request, "sign_in/spent.html", status=410)
-    login(request, user, backend=MODEL_BACKEND)
-    return redirect("compose")
+    if request.user.is_authenticated:
+        leave(request)
+    record_authentication(request, user, method="link")
+    response: HttpResponse = perform_login(request, Login(user=user, redirect_url="/"))
+    return response
 
 
-class SignOut(auth_views.LogoutView):
-    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        session_key = request.session.session_key
-        response = super().post(request, *args, **kwargs)
-        tell_session(session_key, "session.ended")
-        return response
-
-
-@sensitive_post_parameters()
+@login_not_required
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def account(request: HttpRequest) -> HttpResponse:
-    """Who one is here, and one's password: a first one for those who came by a link."""
-    user = person(request)
-    form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
-    form = form_class(user, request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        session_key = request.session.session_key
-        password = form.cleaned_data["new_password1"]
-        user = change_password(user=user, password=password, by=user.actor, now=timezone.now())
-        update_session_auth_hash(request, user)
-        tell_session(session_key, "session.renewed")  # its key is another now: its sockets must come again
-        messages.success(request, "The password was changed. Wherever else you were signed in, you no longer are.")
-        return redirect("account")
-    context = {"form": form, "projects": Project.objects.visible_to(user)}
-    return render(request, "sign_in/account.html", context, status=422 if form.is_bound else 200)
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Also for whoever is halfway in, and wants to begin again."""
+    leave(request)
+    return redirect("account_login")
 
 
-def tell_session(session_key: str | None, kind: str) -> None:
-    """Tell the sockets of a session what became of it; without Redis they find out themselves within half a minute."""
-    if session_key is None:
-        return
+def leave(request: HttpRequest) -> None:
+    """End the session of `request`, with its event, and tell its sockets."""
+    session_key, person = request.session.session_key, request.user
+    with transaction.atomic():
+        if isinstance(person, User) and session_key is not None:
+            sign_ins.note_sign_out(person=person, session_key=session_key, now=timezone.now())
+        logout(request)
+    tell_session(session_key, "session.ended")
+
+
+def note_wrong_code(person: User) -> None:
+    from allauth.core import context  # where allauth keeps the request that a form is read in
+
+    now, visitor = timezone.now(), visitor_of(context.request)
+    sign_ins.note_failure(person=person, reason="second-factor", visitor=visitor, now=now)
+
+
+def note_wrong_passkey(request: HttpRequest, person: User | None) -> None:
+    now, visitor = timezone.now(), visitor_of(request)
+    sign_ins.note_failure(person=person, reason="passkey", visitor=visitor, now=now)
+
+
+def check_counting() -> None:
+    """Go on only while tries can be counted.
+
+    :raises NotCounted: Redis is away.
+    """
     try:
-        async_to_sync(channel_layer().group_send)(group_of_session(session_key), {"type": kind})
-    except Exception as error:  # as when a bell is rung: the session is over whether they hear it or not
-        logger.warning("the session's sockets were not told", kind=kind, error=str(error))
+        cache.get("counting")
+    except RedisError:
+        raise NotCounted from None

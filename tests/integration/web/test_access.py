@@ -7,8 +7,25 @@ from django.urls import URLPattern, resolve, reverse
 from apps.runs.models import Run
 from apps.web.urls import urlpatterns
 
-OPEN = {"favicon", "sign-in", "sign-in-by-link", "shared", "shared-replay", "healthz", "readyz"}
-GIVEN = {"token": "t", "code": "aaaaaaaa", "key": "s1", "id": "1", "pk": "1", "number": "1", "slug": "sim-conductor"}
+OPEN = {"favicon", "shared", "shared-replay", "healthz", "readyz"} | {
+    "account_login",
+    "mfa_authenticate",
+    "mfa_login_webauthn",
+    "openid_connect_login",
+    "openid_connect_callback",
+    "sign-in-by-link",
+    "sign-out",
+}
+GIVEN = {
+    "token": "t",
+    "provider_id": "oidc",
+    "code": "aaaaaaaa",
+    "key": "s1",
+    "id": "1",
+    "pk": "1",
+    "number": "1",
+    "slug": "sim-conductor",
+}
 
 
 def address(pattern: URLPattern, **given: str) -> str:

@@ -33,7 +33,7 @@ def is_signed_in(client: Client) -> bool:
 
 
 def test_a_password_signs_in_and_leads_back(ada: User, client: Client) -> None:
-    response = client.post("/sign-in/?next=/runs/", {"username": "ada", "password": PASSWORD, "next": "/runs/"})
+    response = client.post("/sign-in/?next=/runs/", {"login": "ada", "password": PASSWORD, "next": "/runs/"})
 
     assert response["Location"] == "/runs/"
     assert is_signed_in(client)
@@ -42,15 +42,15 @@ def test_a_password_signs_in_and_leads_back(ada: User, client: Client) -> None:
 def test_nobody_is_led_to_another_site(ada: User, client: Client) -> None:
     elsewhere = "https://example.org/"
 
-    response = client.post("/sign-in/", {"username": "ada", "password": PASSWORD, "next": elsewhere})
+    response = client.post("/sign-in/", {"login": "ada", "password": PASSWORD, "next": elsewhere})
 
     assert response["Location"] == "/"
 
 
 def test_a_wrong_password_says_so_and_keeps_the_name(ada: User, client: Client) -> None:
-    page = client.post("/sign-in/", {"username": "ada", "password": "wrong"}).content.decode()
+    page = client.post("/sign-in/", {"login": "ada", "password": "wrong"}).content.decode()
 
-    assert "Please enter a correct username and password" in page
+    assert "do not belong together" in page
     assert 'value="ada"' in page
     assert not is_signed_in(client)
 

@@ -1,0 +1,85 @@
+"""One's own account: who one is here, the password and what is shown beside it, sessions, and programs' keys."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts.models import Project, User
+from apps.accounts.second_factors import names_of_factors
+from apps.accounts.services import change_password
+from apps.accounts.sessions import end_sessions, sessions_of
+from apps.web.access import person
+from apps.web.people.agents import named
+from apps.web.people.keys import keys_of
+from apps.web.people.telling import tell_ended, tell_session
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """Everything about oneself; a POST sets a password, a first one for those who came by a link."""
+    user = person(request)
+    form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    form = form_class(user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        set_password(request, user, form.cleaned_data["new_password1"])
+        messages.success(request, "The password was changed. Wherever else you were signed in, you no longer are.")
+        return redirect("account")
+    return render(request, "account/page.html", about(request, user, form), status=422 if form.is_bound else 200)
+
+
+def set_password(request: HttpRequest, user: User, password: str) -> None:
+    """Change it, end every other session, and give this one another key, at which its sockets must come again."""
+    session_key, now = request.session.session_key, timezone.now()
+    with transaction.atomic():
+        user = change_password(user=user, password=password, by=user.actor, now=now)
+        ended = end_sessions(person=user, by=user.actor, now=now, but=session_key)
+        update_session_auth_hash(request, user)
+    tell_ended(ended)
+    tell_session(session_key, "session.renewed")
+
+
+def about(request: HttpRequest, user: User, form: Any) -> dict[str, Any]:
+    now = timezone.now()
+    here = request.session.session_key
+    return {
+        "form": form,
+        "projects": Project.objects.visible_to(user),
+        "factors": names_of_factors(user),
+        "sessions": [
+            {"row": row, "agent": named(row.user_agent), "is_here": row.session_key == here}
+            for row in sessions_of(person=user, now=now)
+        ],
+        "keys": keys_of(user, now=now),
+        "single_sign_on": settings.OIDC_URL and settings.OIDC_NAME,
+    }
+
+
+@require_POST
+def end_session(request: HttpRequest, pk: int) -> HttpResponse:
+    """End one of one's own sessions; of others' nothing is said but that it is over."""
+    user = person(request)
+    tell_ended(end_sessions(person=user, by=user.actor, now=timezone.now(), only=[pk]))
+    messages.success(request, "That session is over.")
+    return redirect("account")
+
+
+@require_POST
+def end_others(request: HttpRequest) -> HttpResponse:
+    """End every session but this one."""
+    user = person(request)
+    here = request.session.session_key
+    tell_ended(end_sessions(person=user, by=user.actor, now=timezone.now(), but=here))
+    messages.success(request, "You are signed in here alone now.")
+    return redirect("account")

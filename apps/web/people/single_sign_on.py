@@ -1,0 +1,164 @@
+"""Single sign-on with OpenID Connect, where the environment names a provider: the way there and back.
+
+The provider is trusted with who somebody is: whom an admin has entered here with an address gets in when the provider
+has verified that address, and from then on by the provider's own name for them (ADR 0022).
+"""
+
+from typing import Any
+
+import requests
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.internal import jwtkit
+from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.providers.base import AuthError, AuthProcess
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from apps.accounts import sign_ins
+from apps.accounts.models import User
+from apps.accounts.services import join
+from apps.core.errors import Denied, Unavailable
+from apps.web.people.adapters import visitor_of
+
+
+class ProviderAway(Unavailable):
+    """The provider does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{settings.OIDC_NAME} does not answer. Try again in a moment, or use another way in.")
+
+
+class ProviderRefused(Denied):
+    """What came back from the provider is not what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Signing in with {settings.OIDC_NAME} did not work: it was given up there, took too long, or what came "
+            "back was not signed as it should be. Begin again at the sign-in page."
+        )
+
+
+class NobodyHere(Denied):
+    """The provider knows them, the studio does not."""
+
+    def __init__(self, email: str) -> None:
+        who = f"with the address {email}" if email else "by this name"
+        super().__init__(
+            f"{settings.OIDC_NAME} signed you in, but the studio knows nobody {who}. Ask an admin of the studio to add "
+            "you; an address must be verified at the provider to count."
+        )
+
+
+class SocialAdapter(DefaultSocialAccountAdapter):
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Tie an identity that comes for the first time to the person with its verified address."""
+        if sociallogin.is_existing:
+            return
+        known = verified_person(sociallogin)
+        if known is None:
+            if not settings.OIDC_SIGN_UP:
+                self.refuse(request, address_of(sociallogin))
+            return
+        with transaction.atomic():
+            sociallogin.connect(request, known)
+            account = sociallogin.account
+            sign_ins.note_connection(person=known, provider=account.provider, uid=account.uid, now=timezone.now())
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Whoever the provider vouches for, if the environment says so; never under an address that is somebody's."""
+        email = address_of(sociallogin)
+        if not settings.OIDC_SIGN_UP or (email and User.objects.filter(email__iexact=email).exists()):
+            self.refuse(request, email)
+        return True
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        with transaction.atomic():
+            user: User = super().save_user(request, sociallogin, form)
+            account = sociallogin.account
+            join(user=user, now=timezone.now())
+            sign_ins.note_connection(person=user, provider=account.provider, uid=account.uid, now=timezone.now())
+        return user
+
+    def refuse(self, request: HttpRequest, email: str) -> None:
+        now, visitor = timezone.now(), visitor_of(request)
+        sign_ins.note_failure(person=None, reason="single-sign-on", visitor=visitor, now=now)
+        raise NobodyHere(email)
+
+    def on_authentication_error(
+        self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, extra_context: Any = None
+    ) -> None:
+        if isinstance(exception, requests.RequestException):
+            raise ProviderAway from exception
+        if error != AuthError.CANCELLED:
+            now, visitor = timezone.now(), visitor_of(request)
+            sign_ins.note_failure(person=None, reason="single-sign-on", visitor=visitor, now=now)
+        raise ProviderRefused from exception
+
+
+class Provider(OpenIDConnectOAuth2Adapter):
+    """The provider of the environment. Its tokens' signatures are looked at, however they came."""
+
+    def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        try:
+            told: dict[str, Any] = jwtkit.verify_and_decode(
+                credential=id_token,
+                keys_url=self.openid_config["jwks_uri"],
+                issuer=self.openid_config["issuer"],
+                audience=app.client_id,
+                lookup_kid=jwtkit.lookup_kid_jwk,
+            )
+        except (KeyError, TypeError) as error:  # no key is named, or one of another kind than the token says
+            raise OAuth2Error("the token names no key that it could be signed with") from error
+        return told
+
+
+@login_not_required
+@never_cache
+@require_safe
+def go(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider. A link, not a form: the policy lets no form lead away from the studio."""
+    if request.GET.get("process", AuthProcess.LOGIN) != AuthProcess.LOGIN:
+        raise Http404
+    return _with_provider(OAuth2LoginView, request, provider_id)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """From the provider, with a code that only the studio can turn into who somebody is."""
+    return _with_provider(OAuth2CallbackView, request, provider_id)
+
+
+def verified_person(sociallogin: SocialLogin) -> User | None:
+    """The one active person whose address the provider has verified."""
+    verified = [each.email for each in sociallogin.email_addresses if each.verified]
+    if not verified:
+        return None
+    people = list(User.objects.filter(email__iexact=verified[0])[:2])
+    return people[0] if len(people) == 1 else None
+
+
+def address_of(sociallogin: SocialLogin) -> str:
+    return next((each.email for each in sociallogin.email_addresses), "")
+
+
+def _with_provider(view: Any, request: HttpRequest, provider_id: str) -> HttpResponse:
+    if request.user.is_authenticated:
+        return redirect("compose")
+    try:
+        response: HttpResponse = view.adapter_view(Provider(request, provider_id))(request)
+    except SocialApp.DoesNotExist:
+        raise Http404 from None
+    except requests.RequestException as error:
+        raise ProviderAway from error
+    return response
