@@ -187,6 +187,10 @@ DRIVER_THREADS = env.int("STUDIO_DRIVER_THREADS", 64)  # runs one driver process
 TASK_LIMIT = env.int("STUDIO_TASK_LIMIT", 100_000)  # characters of a task
 SIMULATOR_URL = address("SIMULATOR_URL", "simulator_url")
 
+# --- anchors of the trails are sent on, out of reach of whoever owns the database -------------------------------------
+ANCHOR_FILE = env.str("STUDIO_ANCHOR_FILE", "")
+ANCHOR_WEBHOOK = secret("studio_anchor_webhook") or ""  # an address can hold a password
+
 # --- endpoints: public addresses, and those of these networks --------------------------------------------------------
 READ_PROVIDER_KEY = provider_key  # by the variable's name; a key is never a setting
 ENDPOINT_NETWORKS = networks(env.str("STUDIO_ENDPOINT_NETWORKS", services().get("endpoint_networks", "")))

@@ -14,7 +14,7 @@ from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 from redis.exceptions import RedisError
 
-from apps.audit import anchors, checks
+from apps.audit import anchors, checks, sending
 from apps.audit.log import STUDIO
 from apps.audit.signing import NoSigningKey
 
@@ -26,11 +26,12 @@ AT_MOST_S = 6 * 3600
 
 @shared_task(ignore_result=True)
 def seal_anchors() -> None:
-    """Anchor what was written since the last time, and see to checks that nobody carries out."""
+    """Anchor what was written since the last time, send it on, and see to checks that nobody carries out."""
     try:
         anchors.seal_anchor(now=timezone.now())
     except NoSigningKey as missing:
         logger.warning("nothing is anchored", error=missing.message)
+    sending.send_on(now=timezone.now())
     for check in checks.left_behind(now=timezone.now()):
         ring_for_check(check)
 
