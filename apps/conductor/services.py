@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.accounts.models import User
+from apps.accounts.models import Project
 from apps.audit import log
 from apps.audit.log import Actor, Entry
 from apps.conductor.models import Learnt
@@ -64,16 +64,16 @@ def learnt_body(frozen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def embedder_of(
-    planner: str, *, learnt: Mapping[str, Any] | None, options: Mapping[str, Any], by: User
+    planner: str, *, learnt: Mapping[str, Any] | None, options: Mapping[str, Any], project: Project
 ) -> dict[str, Any] | None:
     """The worker whose vectors `planner` goes by, as it is now; None where it goes by none, or the worker is gone.
 
     A router goes by the one it was trained on. Smoothie goes by the one its option `embedder` names, else by the only
-    one that `by` may use.
+    one that `project` may use.
 
     :raises Invalid: the option names none.
     """
-    offered = Worker.objects.visible_to(by).enabled().filter(embeds=True)
+    offered = Worker.objects.usable_in(project).enabled().filter(embeds=True)
     if planner == "smoothie":
         worker = _chosen_embedder(offered, options.get("embedder"))
     elif learnt is not None:

@@ -24,7 +24,7 @@ from apps.core.errors import Conflict, Invalid, Unavailable
 from apps.runs import process as processes
 from apps.runs.driver import drive
 from apps.runs.models import Run
-from apps.runs.services import stop_run, submit_run
+from apps.runs.services import cut_short, submit_run
 from apps.workers.models import Conductor, Profile, Worker
 
 from .collecting import collect
@@ -105,10 +105,8 @@ class Rehearsal:
         self.speed = speed
         self.jobs = jobs
         self.by = by
-        # Where a person's new runs go is their home; this one is not saved, so theirs stays what it is.
-        self.by.home_project = Project.objects.get_or_create(
-            slug=PROJECT, defaults={"name": "Rehearsals", "created_at": timezone.now()}
-        )[0]
+        made = {"name": "Rehearsals", "created_at": timezone.now()}
+        self.project, _ = Project.objects.get_or_create(slug=PROJECT, defaults=made)
 
     def carry_out(
         self, tasks: Sequence[Task], entrants: Sequence[Entrant], *, done: Callable[[Outcome], None]
@@ -184,6 +182,8 @@ class Rehearsal:
                 profile=profile,
                 by=self.by,
                 now=timezone.now(),
+                project=self.project,
+                is_studios_own=True,
                 seed=task.seed,
                 workers=self.pool.workers,
                 workflow=entrant.workflow,
@@ -196,7 +196,7 @@ class Rehearsal:
         """Stop what is still under way, so that no other driver takes it over."""
         for run in Run.objects.filter(pk__in=list(process.held)):
             try:
-                stop_run(run=run, by=self.by, now=timezone.now(), reason="The rehearsal was broken off.")
+                cut_short(run=run, by=self.by.actor, now=timezone.now(), reason="The rehearsal was broken off.")
             except Conflict:
                 continue  # it ended by itself
 

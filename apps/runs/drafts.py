@@ -14,6 +14,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.accounts.models import User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.core.errors import NotFound
 from apps.runs.erased import check_still_whole
 from apps.runs.models import Run, SavedDraft
@@ -62,6 +64,7 @@ def save_draft(*, run: Run, body: str, hold: Hold, by: User, now: datetime) -> S
 
     :raises RunErased: a draft would bring its texts back.
     """
+    check_may(by, Deed.ACT, run.project)
     check_still_whole(run)
     drafts = SavedDraft.objects.select_for_update(of=("self",)).select_related("changed_by").filter(run=run)
     held = drafts.filter(pk=hold.pk).first()
@@ -122,6 +125,9 @@ def drop_draft(*, run: Run, hold: Hold, by: User) -> None:
     """Throw away the draft that a page holds: it was started, or the person wants to start over.
 
     One that somebody else began or has changed since stays, for them.
+
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     held = SavedDraft.objects.filter(run=run, pk=hold.pk, person=by)
     (held.filter(version=hold.version) | held.filter(editor=hold.editor)).delete()

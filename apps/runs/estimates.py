@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 
-from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.runs.purse import outermost
 from apps.runs.reckoning import UNPRICED, Estimate, Frozen, Reckoner
@@ -70,9 +69,9 @@ class Preview:
         return f"run:{_digest(_terms(worker))}:{most}"
 
 
-def preview_of_fork(*, parent: Run, workflow: Workflow, by: User, fresh: Sequence[str] = ()) -> Preview:
+def preview_of_fork(*, parent: Run, workflow: Workflow, fresh: Sequence[str] = ()) -> Preview:
     """What a fork of `parent` would do and cost, before anything is paid."""
-    pool = {worker["slug"]: worker for worker in pool_for(parent, by=by)}
+    pool = {worker["slug"]: worker for worker in pool_for(parent)}
     known = recorded_for_fork(parent, keys=workflow.keys)
     fates = forecast(workflow, task=parent.task, pool=pool, known=known, fresh=fresh)
     return _preview(parent, workflow, pool, fates, fresh)

@@ -14,8 +14,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from apps.accounts.models import User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.audit.log import STUDIO, Actor, Entry
-from apps.core.errors import Conflict, Invalid, StudioError
+from apps.core.errors import Conflict, Denied, Invalid, StudioError
 from apps.runs import log, services
 from apps.runs.effects import measure
 from apps.runs.erased import check_not_erased
@@ -59,11 +61,13 @@ def start_experiment(
 
     :raises NotToBeTried: the run has no answer. :raises UnderWay: another experiment on it is under way.
     :raises Invalid: one is no edge of it, or there are none or too many, or a fork could not be run at all.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     check_can_be_tried(run)
     _check_edges(run, edges)
     limit_usd = _limit(limit_usd)
-    forecasts = Forecasts(run, by=by)
+    forecasts = Forecasts(run)
     tried: list[Edge | None] = [*([None] if baseline else []), *edges]
     variants = [_variant(forecasts, edge, at) for at, edge in enumerate(tried)]
     try:
@@ -112,13 +116,14 @@ def _variant(forecasts: Forecasts, edge: Edge | None, position: int) -> Variant:
 def stop_experiment(*, experiment: Experiment, by: User, now: datetime, reason: str = "") -> Experiment:
     """Begin no more forks of an experiment, and stop those under way.
 
-    :raises Conflict: it is over.
+    :raises Conflict: it is over. :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, experiment.run.project)
     with transaction.atomic():
         locked = _locked(experiment.pk)
         if locked is None:
             raise Conflict("This experiment is over already.")
-        _end(locked, Status.STOPPED, by=by, actor=by.actor, now=now, why="The experiment was stopped.", reason=reason)
+        _end(locked, Status.STOPPED, by=by.actor, now=now, why="The experiment was stopped.", reason=reason)
     services.announce(locked.run)
     return locked
 
@@ -156,7 +161,7 @@ def _go_on(experiment: Experiment, now: datetime) -> None:
     variants = list(experiment.variants.select_related("fork"))
     _measure(variants)
     if why := _stuck(experiment, variants, now):
-        _end(experiment, Status.LIMIT, by=experiment.owner, actor=STUDIO, now=now, why=why)
+        _end(experiment, Status.LIMIT, by=STUDIO, now=now, why=why)
         return
     for variant in variants:
         if variant.state == State.WAITING and not _begin(experiment, variant, variants, now):
@@ -166,7 +171,7 @@ def _go_on(experiment: Experiment, now: datetime) -> None:
         is_whole = State.WAITING not in states
         why = "" if is_whole else "Nothing was left of the experiment's limit."
         status = Status.DONE if is_whole else Status.LIMIT
-        _end(experiment, status, by=experiment.owner, actor=STUDIO, now=now, why=why)
+        _end(experiment, status, by=STUDIO, now=now, why=why)
 
 
 def _measure(variants: Iterable[Variant]) -> None:
@@ -238,21 +243,28 @@ def _stuck(experiment: Experiment, variants: Sequence[Variant], now: datetime) -
             return f"The limit of “{fork.held_by.get('label', '')}” holds its next call."
         left = _left(experiment, variants)
         if left > 0 and fork.limit_usd is not None:
-            with suppress(Conflict):  # somebody else has stopped it or let it go on
-                services.go_on(run=fork, by=experiment.owner, now=now, limit_usd=fork.limit_usd + left)
-            return ""
+            return _let_go_on(fork, experiment.owner, limit_usd=fork.limit_usd + left, now=now)
     is_stuck = bool(held) and len(held) == len(going)
     return "The next call could have crossed the experiment's limit." if is_stuck else ""
 
 
-def _end(
-    experiment: Experiment, status: str, *, by: User, actor: Actor, now: datetime, why: str, reason: str = ""
-) -> None:
+def _let_go_on(fork: Run, owner: User, *, limit_usd: Decimal, now: datetime) -> str:
+    """Why the fork cannot go on: whose experiment it is may be no member any more."""
+    try:
+        services.go_on(run=fork, by=owner, now=now, limit_usd=limit_usd)
+    except Conflict:  # somebody else has stopped it or let it go on
+        return ""
+    except Denied as refusal:
+        return refusal.message
+    return ""
+
+
+def _end(experiment: Experiment, status: str, *, by: Actor, now: datetime, why: str, reason: str = "") -> None:
     """The experiment is over: what is under way is stopped, what has not begun is left."""
     variants = list(experiment.variants.select_related("fork"))
     for fork in _under_way(variants):
         with suppress(Conflict):  # it has ended meanwhile
-            services.stop_run(run=fork, by=by, now=now, reason=why)
+            services.cut_short(run=fork, by=by, now=now, reason=why)
         fork.refresh_from_db()
     _measure(variants)
     experiment.variants.filter(state=State.WAITING).update(state=State.LEFT, note=why)
@@ -261,7 +273,7 @@ def _end(
     tried = sum(variant.state in (State.DONE, State.FAILED) for variant in variants)
     cost_usd = sum((variant.fork.cost_usd for variant in variants if variant.fork), Decimal(0))
     told = {"status": status, "tried": tried, "of": len(variants), "cost_usd": str(cost_usd)}
-    _tell(experiment, "experiment.ended", told, by=actor, at=now, reason=reason)
+    _tell(experiment, "experiment.ended", told, by=by, at=now, reason=reason)
 
 
 def _tell(

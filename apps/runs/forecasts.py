@@ -8,7 +8,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from apps.accounts.models import User
 from apps.runs.estimates import Preview
 from apps.runs.models import Run, Variant
 from apps.runs.reckoning import Estimate, Reckoner
@@ -61,19 +60,18 @@ def asked_anew(workflow: Workflow, edge: Edge | None, *, tried: Collection[Edge]
 
 
 class Forecasts:
-    """The fate of each fork of `run` that `by` could start."""
+    """The fate of each fork of `run` that could be started."""
 
-    def __init__(self, run: Run, *, by: User) -> None:
+    def __init__(self, run: Run) -> None:
         assert run.workflow is not None, "a run without a workflow has no edges"
         self.run = run
-        self.by = by
         self.workflow: Workflow = run.workflow
         self._counts: dict[str, int] = {}
         self._of_workers: dict[str, int | None] = {}
 
     @cached_property
     def pool(self) -> Mapping[str, Mapping[str, Any]]:
-        return {worker["slug"]: worker for worker in pool_for(self.run, by=self.by)}
+        return {worker["slug"]: worker for worker in pool_for(self.run)}
 
     @cached_property
     def tried(self) -> set[Edge]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import prefetch_related_objects
 
-from apps.accounts.models import User
+from apps.accounts.models import Project
 from apps.conductor.services import embedder_of, latest_learnt
 from apps.core.errors import Invalid
 from apps.workers.models import Conductor, Profile, Worker
@@ -34,23 +34,26 @@ class PriceUnknown(Invalid):
 def freeze(
     profile: Profile,
     *,
-    by: User,
+    project: Project,
     seed: int,
     workers: Sequence[str] | None = None,
     max_steps: int | None = None,
     rounds: int | None = None,
     review: bool | None = None,
 ) -> dict[str, Any]:
-    """Planner, conductor, pool and limits as they are now, for the run to keep.
+    """Planner, conductor, pool and limits as they are now, for a run of `project` to keep.
 
     `workers` are the slugs of the pool in the order the planner numbers them; None: as the profile says, which may be
     any few of its workers in any order, drawn by `seed`.
 
-    :raises NoWorkers: the pool is empty. :raises Invalid: the profile's planner has no conductor; a worker is unknown.
+    :raises NoWorkers: the pool is empty. :raises Invalid: the profile is another project's, or its planner has no
+        conductor; a worker is unknown.
     """
-    chosen = frozen(_pool(profile, by=by, seed=seed, workers=workers), by=by)
-    conductor = _conductor(profile, profile.planner, profile.conductor, chosen)
-    if profile.nesting and profile.conductor is not None and profile.conductor.enabled:
+    if profile.project_id not in (None, project.pk):
+        raise Invalid(f"There is no profile “{profile.slug}” in {project.name}. Choose another one.", field="profile")
+    chosen = frozen(_pool(profile, project=project, seed=seed, workers=workers), project=project)
+    conductor = _conductor(profile, profile.planner, profile.conductor, chosen, project=project)
+    if profile.nesting and profile.conductor is not None and _is_usable(profile.conductor, project):
         itself = profile.conductor.freeze()
         chosen.append(itself | {"strengths": "writes and carries out a workflow of its own", "conducts": True})
     return {
@@ -58,11 +61,11 @@ def freeze(
         "version": profile.version,
         "planner": profile.planner,
         "conductor": conductor,
-        **_learnt(profile.planner, profile, by),
+        **_learnt(profile.planner, profile, project),
         "fallback": {
             "planner": profile.fallback,
-            "conductor": _conductor(profile, profile.fallback, profile.fallback_conductor, chosen),
-            **_learnt(profile.fallback, profile, by),
+            "conductor": _conductor(profile, profile.fallback, profile.fallback_conductor, chosen, project=project),
+            **_learnt(profile.fallback, profile, project),
         }
         if profile.fallback
         else None,
@@ -77,14 +80,15 @@ def freeze(
     }
 
 
-def _learnt(planner: str, profile: Profile, by: User) -> dict[str, Any]:
+def _learnt(planner: str, profile: Profile, project: Project) -> dict[str, Any]:
     """What `planner` has learnt by now, and the worker whose vectors it goes by."""
     learnt = latest_learnt(planner)
-    return {"learnt": learnt, "embedder": embedder_of(planner, learnt=learnt, options=profile.options, by=by)}
+    embedder = embedder_of(planner, learnt=learnt, options=profile.options, project=project)
+    return {"learnt": learnt, "embedder": embedder}
 
 
-def _pool(profile: Profile, *, by: User, seed: int, workers: Sequence[str] | None) -> list[Worker]:
-    offered = profile.pool(by)
+def _pool(profile: Profile, *, project: Project, seed: int, workers: Sequence[str] | None) -> list[Worker]:
+    offered = profile.pool(project)
     if not offered:
         raise NoWorkers(
             f"The profile “{profile.name}” has no enabled worker. Add or enable one in the admin pages.",
@@ -103,20 +107,24 @@ def _pool(profile: Profile, *, by: User, seed: int, workers: Sequence[str] | Non
 
 
 def _conductor(
-    profile: Profile, planner: str, conductor: Conductor | None, pool: Sequence[dict[str, Any]]
+    profile: Profile, planner: str, conductor: Conductor | None, pool: Sequence[dict[str, Any]], *, project: Project
 ) -> dict[str, Any] | None:
     """The model that `planner` asks, frozen; None where it asks none.
 
-    :raises Invalid: it needs one and there is none.
+    :raises Invalid: it needs one and there is none for runs of `project`.
     """
     if planner == Profile.Planner.UNTRAINED:
         return _untrained(profile, pool)
     if planner not in Profile.CONDUCTED:
         return None
-    if conductor is None or not conductor.enabled:
+    if conductor is None or not _is_usable(conductor, project):
         message = f"The profile “{profile.name}” has no enabled conductor. Choose another profile."
         raise Invalid(message, field="profile")
     return conductor.freeze()
+
+
+def _is_usable(conductor: Conductor, project: Project) -> bool:
+    return conductor.enabled and conductor.project_id in (None, project.pk)
 
 
 def _untrained(profile: Profile, pool: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -129,10 +137,10 @@ def _untrained(profile: Profile, pool: Sequence[dict[str, Any]]) -> dict[str, An
     raise Invalid(f"“{str(wanted)[:63]}”, who is to write the workflow, is not in the pool.", field="options")
 
 
-def frozen(workers: Sequence[Worker], *, by: User) -> list[dict[str, Any]]:
-    """Workers as a run keeps them, each with those that stand in for it, as far as `by` may use them."""
+def frozen(workers: Sequence[Worker], *, project: Project) -> list[dict[str, Any]]:
+    """Workers as a run keeps them, each with those that stand in for it, as far as `project` may use them."""
     prefetch_related_objects(workers, "fallbacks__instead")
-    usable = {worker.pk for worker in Worker.objects.visible_to(by).enabled().filter(embeds=False).only("pk")}
+    usable = {worker.pk for worker in Worker.objects.usable_in(project).enabled().filter(embeds=False).only("pk")}
 
     def instead_of(worker: Worker) -> list[dict[str, Any]]:
         chain = [each.instead for each in worker.fallbacks.all() if each.instead_id in usable]

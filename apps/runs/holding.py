@@ -11,6 +11,8 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from apps.accounts.models import User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
@@ -27,7 +29,9 @@ def pause_run(*, run: Run, by: User, now: datetime) -> Run:
     """Let no more models be called for `run`: what is under way ends, and then the run is held until it may go on.
 
     :raises Conflict: it has ended, is held already, or is part of another run.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     _check_outermost(run, "paused")
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
@@ -44,6 +48,7 @@ def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime)
     """Have the run pause before each of these steps begins, whenever that is.
 
     :raises Invalid: one is no step of the run. :raises Conflict: the run has ended, or is part of another run.
+    :raises NotAllowed: the person may only look.
     """
     return _set_breakpoints(run, lambda _: keys, by=by, now=now)
 
@@ -51,7 +56,7 @@ def set_breakpoints(*, run: Run, keys: Collection[str], by: User, now: datetime)
 def mark_step(*, run: Run, key: str, on: bool, by: User, now: datetime) -> Run:
     """Set a breakpoint at one step, or take it away, whatever others do at the same time with other steps.
 
-    :raises Invalid: :raises Conflict: as `set_breakpoints`.
+    :raises Invalid: :raises Conflict: :raises NotAllowed: as `set_breakpoints`.
     """
 
     def change(known: Collection[str]) -> Collection[str]:
@@ -61,6 +66,7 @@ def mark_step(*, run: Run, key: str, on: bool, by: User, now: datetime) -> Run:
 
 
 def _set_breakpoints(run: Run, change: Callable[[Collection[str]], Collection[str]], *, by: User, now: datetime) -> Run:
+    check_may(by, Deed.ACT, run.project)
     _check_outermost(run, "given breakpoints")
     with transaction.atomic():
         locked = Run.objects.select_for_update().get(pk=run.pk)
@@ -89,7 +95,9 @@ def write_result(*, run: Run, key: str, text: str, by: User, now: datetime, reas
     """Give a step of a held run a result written by hand, in the place of a worker's or before there is one.
 
     :raises Conflict: the run is not held, or a step that reads this one has begun. :raises Invalid: there is no text.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     text = clean(text).replace("\r\n", "\n").strip()
     if not text or len(text) > LONGEST_REPLY_CHARS:
         raise Invalid("This result is too long." if text else "Write the step's result.", field="text")
@@ -149,7 +157,9 @@ def reject_run(*, run: Run, by: User, now: datetime, reason: str) -> Run:
     """Say no to a plan that is held for review: the run is over, and nobody was called for its steps.
 
     :raises Conflict: it is not held for review. :raises Invalid: no reason was given.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     if not reason.strip():
         raise Invalid("Say why: whoever asked wants to know.", field="reason")
     with transaction.atomic():
@@ -164,7 +174,9 @@ def revise_run(*, run: Run, workflow: Workflow, by: User, now: datetime, reason:
     """Put another workflow in the place of one that is held for review: nothing of it was carried out yet.
 
     :raises WorkflowInvalid: a step or an edge breaks a rule. :raises Conflict: the run is not held for review.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     warnings = check_workflow(workflow, workers=run.pool)
     with transaction.atomic():
         if _in_review(run).select_for_update().first() is None:

@@ -35,7 +35,7 @@ def submit_again(
     :raises Invalid: the profile is not offered any more. :raises RunErased: it has no task any more.
     """
     check_not_erased(run)
-    profile = Profile.objects.visible_to(by).enabled().filter(slug=run.profile).first()
+    profile = Profile.objects.usable_in(run.project).enabled().filter(slug=run.profile).first()
     if profile is None:
         raise Invalid(f"The profile “{run.profile}” is not offered any more. Compose the task anew with another one.")
     return submit_run(
@@ -43,11 +43,12 @@ def submit_again(
         profile=profile,
         by=by,
         now=now,
+        project=run.project,
         max_steps=run.setup["max_steps"],
         rounds=run.setup.get("rounds"),
         review=run.setup["review"] if review is None else review,
         seed=seed,
-        workers=_same_workers(run, profile, by=by),
+        workers=_same_workers(run, profile),
         limit_usd=run.limit_usd,
         unknown_price_ok=_was_let_run_unpriced(run),
         beside=beside,
@@ -55,9 +56,9 @@ def submit_again(
     )
 
 
-def _same_workers(run: Run, profile: Profile, *, by: User) -> list[str] | None:
+def _same_workers(run: Run, profile: Profile) -> list[str] | None:
     """Those of the run's pool that the profile still offers, in the same order; None, as it says, where none is."""
-    offered = {worker.slug for worker in profile.pool(by)}
+    offered = {worker.slug for worker in profile.pool(run.project)}
     return [slug for slug in run.pool if slug in offered] or None
 
 

@@ -18,7 +18,9 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Project, User
-from apps.audit.log import Entry
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
+from apps.audit.log import Actor, Entry
 from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_over
@@ -96,6 +98,7 @@ def submit_run(
     profile: Profile,
     by: User,
     now: datetime,
+    project: Project | None = None,
     max_steps: int | None = None,
     rounds: int | None = None,
     review: bool | None = None,
@@ -108,8 +111,12 @@ def submit_run(
     submit_key: str | None = None,
     held: bool = False,
     also: Sequence[Entry] = (),
+    is_studios_own: bool = False,
 ) -> Run:
-    """Queue a run of `task` under `profile`; with a `workflow` nothing is planned.
+    """Queue a run of `task` under `profile` in a `project`, the person's own if none is named.
+
+    With a `workflow` nothing is planned. Nobody's role is asked for what is the `studio's own`: commands, whose runs
+    are in a project of nobody's.
 
     `workers`, `max_steps`, `rounds`, `review` and `limit_usd` stand in for what the profile says. Without a `seed` one
     is drawn. Its plan is one of several where it stands `beside` another run.
@@ -120,16 +127,22 @@ def submit_run(
     The same `submit_key` from the same person makes one run, however often it is sent.
 
     :raises TaskEmpty: :raises TaskTooLong: :raises NoWorkers: :raises WorkflowInvalid: :raises PriceUnknown:
+    :raises Denied: the person may start nothing there.
     """
+    project = project or project_of(by)
+    if not is_studios_own:
+        check_may(by, Deed.ACT, project)
     task = clean_task(task)
     seed = secrets.randbelow(SEEDS) if seed is None else seed
-    setup = freeze(profile, by=by, seed=seed, workers=workers, max_steps=max_steps, rounds=rounds, review=review)
+    setup = freeze(
+        profile, project=project, seed=seed, workers=workers, max_steps=max_steps, rounds=rounds, review=review
+    )
     if workflow is not None:
         setup |= SAVED
     if not (unknown_price_ok or profile.unknown_price_ok):
         check_prices(setup)
     run = Run(
-        project=project_of(by),
+        project=project,
         owner=by,
         task=task,
         title=title_of(task),
@@ -163,8 +176,9 @@ def fork_run(
 
     :raises WorkflowInvalid: a step or an edge breaks a rule. :raises RunErased: the parent has no task any more.
     """
+    check_may(by, Deed.ACT, parent.project)
     check_not_erased(parent)
-    setup = parent.setup | SAVED | {"pool": pool_for(parent, by=by), "review": False}
+    setup = parent.setup | SAVED | {"pool": pool_for(parent), "review": False}
     run = Run(
         project=parent.project,
         owner=by,
@@ -183,14 +197,17 @@ def fork_run(
 
 
 def project_of(user: User) -> Project:
-    """The project a person's new runs belong to.
+    """The project a person's new runs belong to: the one they are in, else the first in which they may start any.
 
-    :raises Denied: they belong to none.
+    :raises Denied: there is none. :raises NotAllowed: they may only look at those there are.
     """
-    project = user.home_project or Project.objects.visible_to(user).first()
-    if project is None:
-        raise Denied("You do not belong to a project yet. Ask an admin to add you to one.")
-    return project
+    open_to = Project.objects.where(user, Deed.ACT)
+    project = open_to.filter(pk=user.home_project_id or 0).first() or open_to.first()
+    if project is not None:
+        return project
+    if (seen := Project.objects.visible_to(user).first()) is not None:
+        check_may(user, Deed.ACT, seen)
+    raise Denied("You do not belong to a project yet. Ask an admin to add you to one.")
 
 
 def _start(
@@ -250,11 +267,12 @@ def _submitted(run: Run, reason: str) -> Entry:
     return Entry("run.submitted", data, {"task": run.task} | ({"reason": reason} if reason else {}))
 
 
-def pool_for(run: Run, *, by: User) -> list[dict[str, Any]]:
+def pool_for(run: Run) -> list[dict[str, Any]]:
     """The workers a fork of `run` may use: those enabled now, frozen as they are now, in the run's own order first."""
-    now = {worker.slug: worker for worker in Worker.objects.visible_to(by).enabled().filter(embeds=False)}
+    usable = Worker.objects.usable_in(run.project).enabled().filter(embeds=False)
+    now = {worker.slug: worker for worker in usable}
     order = [slug for slug in run.pool if slug in now] + [slug for slug in now if slug not in run.pool]
-    return frozen([now[slug] for slug in order], by=by) + [
+    return frozen([now[slug] for slug in order], project=run.project) + [
         worker for worker in run.setup["pool"] if worker.get("conducts")
     ]
 
@@ -274,9 +292,9 @@ def check_workflow(workflow: Workflow, *, workers: Collection[str]) -> list[Prob
     return problems
 
 
-def preview_fork(*, parent: Run, workflow: Workflow, by: User, fresh: Sequence[str] = ()) -> list[Forecast]:
+def preview_fork(*, parent: Run, workflow: Workflow, fresh: Sequence[str] = ()) -> list[Forecast]:
     """Which steps of a fork will run and which are reused, before anything is paid."""
-    pool = {worker["slug"]: worker for worker in pool_for(parent, by=by)}
+    pool = {worker["slug"]: worker for worker in pool_for(parent)}
     known = recorded_for_fork(parent, keys=workflow.keys)
     return forecast(workflow, task=parent.task, pool=pool, known=known, fresh=fresh)
 
@@ -290,6 +308,15 @@ def recorded_for_fork(parent: Run, *, keys: Collection[str]) -> Recorded:
 def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
     """Stop calling models for `run`. Its driver cuts the open calls within a second; the run is over at once.
 
+    :raises Conflict: it has ended already. :raises NotAllowed: the person may only look.
+    """
+    check_may(by, Deed.ACT, run.project)
+    return cut_short(run=run, by=by.actor, now=now, reason=reason)
+
+
+def cut_short(*, run: Run, by: Actor, now: datetime, reason: str = "") -> Run:
+    """Stop a run, whoever does: a person who may, or the studio itself.
+
     :raises Conflict: it has ended already.
     """
     with transaction.atomic():
@@ -302,9 +329,9 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
         unfinished.update(status=Step.Status.CANCELLED, finished_at=now, note="")
         entry = Entry("run.stopped", {"cutting": cutting}, {"reason": reason} if reason else {})
         # Its driver says what it cut; where it died before, nobody else would close its calls.
-        end_nested(run, by=by.actor, at=now)
+        end_nested(run, by=by, at=now)
         lost = close_over(run, at=now) if has_no_heart(locked, now) else []
-        log.append(run, [entry, *lost], by=by.actor, at=now)
+        log.append(run, [entry, *lost], by=by, at=now)
     announce(run)
     return run
 
@@ -312,8 +339,9 @@ def stop_run(*, run: Run, by: User, now: datetime, reason: str = "") -> Run:
 def approve_run(*, run: Run, by: User, now: datetime) -> Run:
     """Let a run that is held for review go on.
 
-    :raises Conflict: it is not.
+    :raises Conflict: it is not. :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     with transaction.atomic():
         held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=["", Run.Hold.REVIEW])
         log.move(run, Run.Status.QUEUED, of=held, hold="")
@@ -329,7 +357,9 @@ def go_on(*, run: Run, by: User, now: datetime, limit_usd: Decimal | None = None
     Where a budget holds it, an admin raises that first: otherwise the run is held again at the same call.
 
     :raises Conflict: it is neither. :raises NotRaised: the new limit is not above the present one.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, run.project)
     with transaction.atomic():
         held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=[Run.Hold.LIMIT, Run.Hold.PAUSE])
         known = Run.objects.select_for_update().get(pk=run.pk)

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from apps.accounts.models import User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
@@ -34,8 +36,10 @@ def share_run(
     """A link to `run`, and its token, which nobody can read again.
 
     :raises NotShared: the run goes on, or has too many links. :raises Invalid: the link would end before it begins.
+    :raises NotAllowed: the person may only look.
     :raises RunErased: there is nothing to read.
     """
+    check_may(by, Deed.ACT, run.project)
     locked = Run.objects.select_for_update().select_related("project").get(pk=run.pk)
     if not locked.is_ended:
         raise NotShared("A run can be shared once it has ended: what is shared must not change.")
@@ -61,7 +65,11 @@ def share_run(
 
 @transaction.atomic
 def revoke_share(*, share: Share, by: User, now: datetime) -> bool:
-    """From now on the link opens nothing. False where it was revoked before."""
+    """From now on the link opens nothing. False where it was revoked before.
+
+    :raises NotAllowed: the person may only look.
+    """
+    check_may(by, Deed.ACT, share.run.project)
     if not Share.objects.filter(pk=share.pk, revoked_at=None).update(revoked_at=now):
         return False
     _leave(share.run, share, "run.unshared", by=by, at=now)

@@ -6,7 +6,9 @@ from decimal import Decimal
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
@@ -50,20 +52,24 @@ def keep_template(
     workflow: Workflow,
     by: User,
     now: datetime,
+    project: Project | None = None,
     description: str = "",
     profile: str = "",
     source: Run | None = None,
 ) -> SavedWorkflow:
-    """Keep `workflow` and its task under a name, in the person's project; of a run's, in the run's project.
+    """Keep `workflow` and its task under a name, in `project` or the person's own; of a run's, in the run's project.
 
     :raises Invalid: with the field at fault. :raises NameTaken: :raises WorkflowInvalid: it breaks a rule.
+    :raises Denied: the person may keep nothing there.
     :raises RunErased: there is nothing of its `source` to keep.
     """
     if source is not None:
         check_not_erased(source)
+    project = source.project if source else project or project_of(by)
+    check_may(by, Deed.ACT, project)
     check_workflow(workflow, workers={step.worker for step in workflow.steps if step.worker})
     template = SavedWorkflow(
-        project=source.project if source else project_of(by),
+        project=project,
         owner=by,
         name=clean_name(name),
         description=clean_description(description),
@@ -87,7 +93,9 @@ def change_template(
     """Give a template another name, task or description; what was before stays in its trail.
 
     :raises Invalid: with the field at fault. :raises NameTaken: :raises ChangedSince: it is not the version `seen`.
+    :raises NotAllowed: the person may only look.
     """
+    check_may(by, Deed.ACT, template.project)
     locked = SavedWorkflow.objects.select_for_update().get(pk=template.pk)
     if locked.version != seen:
         raise ChangedSince(locked)
@@ -107,7 +115,11 @@ def change_template(
 
 @transaction.atomic
 def delete_template(*, template: SavedWorkflow, by: User, now: datetime) -> None:
-    """Take a template away; runs that were started from it stay as they are."""
+    """Take a template away; runs that were started from it stay as they are.
+
+    :raises NotAllowed: the person may only look.
+    """
+    check_may(by, Deed.ACT, template.project)
     locked = SavedWorkflow.objects.select_for_update().filter(pk=template.pk).first()
     if locked is None:
         return
@@ -129,12 +141,14 @@ def start_template(
 ) -> Run:
     """A run of the template's workflow under `profile`, its task filled in with `values`: as data, in one pass.
 
+    It belongs to the template's project.
+
     `instead` names other workers for some of its own. With `held` the run waits for review, as it does where the
     profile has every run reviewed.
 
     :raises PlaceholderEmpty: :raises WorkflowInvalid: a step names nobody whom the profile offers. :raises TaskTooLong:
     """
-    workflow = with_workers(template.workflow, dict(instead or {}))
+    project, workflow = template.project, with_workers(template.workflow, dict(instead or {}))
     held = held or profile.review
     told = Entry("run.templated", {"template": template.pk, "version": template.version}, {"name": template.name})
     return submit_run(
@@ -142,8 +156,9 @@ def start_template(
         profile=profile,
         by=by,
         now=now,
+        project=template.project,
         workflow=workflow,
-        workers=everybody(profile, by=by) if held else workers_for(workflow, profile, by=by),
+        workers=everybody(profile, project=project) if held else workers_for(workflow, profile, project=project),
         held=held,
         also=[told],
         unknown_price_ok=unknown_price_ok,
@@ -157,6 +172,7 @@ def draw_run(
     profile: Profile,
     by: User,
     now: datetime,
+    project: Project | None = None,
     workflow: Workflow | None = None,
     workers: Sequence[str] = (),
     limit_usd: Decimal | None = None,
@@ -168,14 +184,17 @@ def draw_run(
     `workers` are those it is drawn with; none given, all that the profile offers.
 
     :raises NoWorkers: nobody is offered. :raises WorkflowInvalid: a step or an edge of `workflow` breaks a rule.
+    :raises Denied: the person may start nothing there.
     """
-    pool = list(workers) or everybody(profile, by=by)
+    project = project or project_of(by)
+    pool = list(workers) or everybody(profile, project=project)
     first = Step(key="s1", instruction=FIRST_INSTRUCTION, worker=pool[0] if pool else "")
     return submit_run(
         task=task,
         profile=profile,
         by=by,
         now=now,
+        project=project,
         workflow=workflow or Workflow(steps=(first,)),
         workers=pool or None,
         held=True,
@@ -185,18 +204,18 @@ def draw_run(
     )
 
 
-def everybody(profile: Profile, *, by: User) -> list[str]:
+def everybody(profile: Profile, *, project: Project) -> list[str]:
     """All that a profile offers, also where it would draw some of them: whoever draws a workflow chooses among all."""
-    return [worker.slug for worker in profile.pool(by)]
+    return [worker.slug for worker in profile.pool(project)]
 
 
-def workers_for(workflow: Workflow, profile: Profile, *, by: User) -> list[str] | None:
+def workers_for(workflow: Workflow, profile: Profile, *, project: Project) -> list[str] | None:
     """Those of the workflow's workers that `profile` offers, in the profile's order; None, as it says, where none is.
 
     A profile that draws some of its workers must not leave out one that a step names.
     """
     used = {step.worker for step in workflow.steps}
-    return [worker.slug for worker in profile.pool(by) if worker.slug in used] or None
+    return [worker.slug for worker in profile.pool(project) if worker.slug in used] or None
 
 
 def clean_name(name: str) -> str:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from apps.accounts.models import Membership, Project, User
+from apps.accounts.models import Project, User
+from apps.accounts.permits import check_may, may
+from apps.accounts.roles import Deed
 from apps.audit import log as audit
 from apps.audit.log import STUDIO, Actor, Entry
 from apps.core.errors import Denied, Invalid
@@ -45,8 +47,8 @@ def may_try(*, worker: Worker, by: User) -> bool:
     """Whether `by` answers for a worker: as staff, or as an admin of its project, or of their own where it has none."""
     if by.is_staff:
         return True
-    project = worker.project_id or by.home_project_id
-    return Membership.objects.filter(user=by, project=project, role=Membership.Role.ADMIN).exists()
+    project = worker.project or by.home_project
+    return project is not None and may(by, Deed.ADMINISTER, project)
 
 
 def check_may_try(*, worker: Worker, by: User) -> None:
@@ -61,13 +63,15 @@ def try_worker(*, worker: Worker, by: User, now: datetime, submit_key: str | Non
     The same `submit_key` from the same person makes one.
 
     :raises NotYours: somebody else answers for it. :raises Invalid: it turns texts into vectors.
-    :raises Denied: there is no project to pay.
+    :raises Denied: there is no project to pay, or the person may spend nothing of it.
     """
     check_may_try(worker=worker, by=by)
+    project = worker.project or project_of(by)
+    check_may(by, Deed.ACT, project)
     if worker.embeds:
         raise Invalid(f"{worker.name} turns texts into vectors: it cannot be asked for a sentence.")
     known = Run.objects.filter(owner=by, submit_key=submit_key).first() if submit_key else None
-    return known or _begin(worker, owner=by, project=project_of(by), by=by.actor, now=now, submit_key=submit_key)
+    return known or _begin(worker, owner=by, project=project, by=by.actor, now=now, submit_key=submit_key)
 
 
 def probe_workers(*, now: datetime, is_first: Callable[[str], bool]) -> list[Run]:
@@ -130,7 +134,7 @@ def _begin(
         task=TASK,
         title=f"Test of {worker.name}",
         profile=TRIAL,
-        setup=_setup(worker, owner, most_tokens),
+        setup=_setup(worker, project, most_tokens),
         submit_key=submit_key or None,
         created_at=now,
     )
@@ -142,9 +146,9 @@ def _begin(
     return run
 
 
-def _setup(worker: Worker, owner: User, most_tokens: int | None) -> dict[str, Any]:
+def _setup(worker: Worker, project: Project, most_tokens: int | None) -> dict[str, Any]:
     """A run's setup of one step for one worker: what a profile would say, and nothing beyond."""
-    alone = frozen([worker], by=owner)[0] | {"fallbacks": []}
+    alone = frozen([worker], project=project)[0] | {"fallbacks": []}
     if most_tokens is not None:
         params = alone["identity"]["params"]
         limit = next((name for name in REPLY_LIMITS if name in params), "max_tokens")

@@ -13,6 +13,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from apps.accounts.models import User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.core.errors import NotFound
 from apps.runs.models import Run
 
@@ -40,6 +42,16 @@ def visible_run(user: User | AnonymousUser, code: str) -> Run:
     if run is None:
         raise NoSuchRun(code)
     structlog.contextvars.bind_contextvars(run=run.code)
+    return run
+
+
+def run_to_change(user: User, code: str) -> Run:
+    """The run called `code`, on a page that is there to start or change something of it.
+
+    :raises NoSuchRun: as `visible_run`. :raises NotAllowed: they may see it, and only that.
+    """
+    run = visible_run(user, code)
+    check_may(user, Deed.ACT, run.project)
     return run
 
 

@@ -78,10 +78,9 @@ class Choice:
 class Trying:
     """What can be tried on a run, for whoever looks at it."""
 
-    def __init__(self, run: Run, form: Form, *, by: User, alone: str = "", is_fresh_form: bool = True) -> None:
+    def __init__(self, run: Run, form: Form, *, alone: str = "", is_fresh_form: bool = True) -> None:
         self.run = run
         self.form = form
-        self.by = by
         self.is_fresh_form = is_fresh_form
         self.asked_alone = alone
 
@@ -96,7 +95,7 @@ class Trying:
 
     @cached_property
     def _forecasts(self) -> Forecasts:
-        return Forecasts(self.run, by=self.by)
+        return Forecasts(self.run)
 
     @cached_property
     def edges(self) -> list[Edge]:
@@ -185,7 +184,7 @@ class Trying:
 def edges(request: HttpRequest, code: str) -> HttpResponse:
     """What is known of a run's edges, and what can be tried; `?edge=s1:s3` is about that one alone."""
     run = visible_run(request.user, code)
-    trying = Trying(run, Form(), by=person(request), alone=request.GET.get("edge", "")[:100])
+    trying = Trying(run, Form(), alone=request.GET.get("edge", "")[:100])
     return _page(request, trying, status=409 if trying.problem else 200)
 
 
@@ -244,7 +243,7 @@ def _begin(run: Run, form: Form, *, by: User) -> Experiment:
 
 
 def _again(request: HttpRequest, run: Run, form: Form, *, status: int) -> HttpResponse:
-    trying = Trying(run, form, by=person(request), alone=form.alone, is_fresh_form=False)
+    trying = Trying(run, form, alone=form.alone, is_fresh_form=False)
     return _page(request, trying, status=status)
 
 

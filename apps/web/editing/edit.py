@@ -19,7 +19,7 @@ from apps.core.errors import Conflict, StudioError
 from apps.runs import drafts, holding, services
 from apps.runs.models import Run
 from apps.runs.services import WorkflowInvalid
-from apps.web.access import person, visible_run
+from apps.web.access import person, run_to_change
 from apps.web.editing import kept as keeping
 from apps.web.editing.draft import Draft, edited, read_form
 from apps.web.editing.judged import Judged
@@ -33,7 +33,7 @@ from apps.workflows.graph import Problem
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, code: str) -> HttpResponse:
     """`?resume=1` opens at the step at which the run failed, `?draft=` with a draft that was kept."""
-    run = visible_run(request.user, code)
+    run = run_to_change(person(request), code)
     if run.workflow is None:
         messages.error(request, f"Run {run.code} has no workflow yet that could be edited.")
         return redirect("run", run.code)

@@ -49,7 +49,7 @@ class Judged:
 
     @cached_property
     def pool(self) -> list[dict[str, Any]]:
-        return list(self.run.pool.values()) if self.is_review else services.pool_for(self.run, by=self.by)
+        return list(self.run.pool.values()) if self.is_review else services.pool_for(self.run)
 
     @cached_property
     def workers(self) -> dict[str, Mapping[str, Any]]:
@@ -96,7 +96,7 @@ class Judged:
         workflow = self.draft.workflow
         if self.is_review:
             return preview_of_review(run=self.run, workflow=workflow)
-        return preview_of_fork(parent=self.run, workflow=workflow, by=self.by, fresh=self.draft.fresh)
+        return preview_of_fork(parent=self.run, workflow=workflow, fresh=self.draft.fresh)
 
     @property
     def forecast(self) -> Sequence[Forecast]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.accounts.models import User
+from apps.accounts.models import Project
 from apps.web.words.figures import short_title
 from apps.web.words.looks import Look, look_of
 from apps.workers.models import Profile, Worker
@@ -38,13 +38,13 @@ class Missing:
 
 
 class Outlined:
-    """A workflow for `by` under `profile`; `instead` names those who do the steps of workers that are missing."""
+    """A workflow for a run of `project` under `profile`; `instead` names who does the steps of missing workers."""
 
     def __init__(
         self,
         workflow: Workflow,
         *,
-        by: User,
+        project: Project,
         profile: Profile | None,
         instead: Mapping[str, str] | None = None,
         problems: Sequence[Problem] = (),
@@ -53,9 +53,9 @@ class Outlined:
         self.profile = profile
         self.instead = instead or {}
         self.problems = problems
-        rows = Worker.objects.visible_to(by).filter(embeds=False).order_by("slug")[:MOST_WORKERS]
+        rows = Worker.objects.usable_in(project).filter(embeds=False).order_by("slug")[:MOST_WORKERS]
         self.known: dict[str, Worker] = {worker.slug: worker for worker in rows}
-        self.offered = [] if profile is None else [look_in(worker) for worker in profile.pool(by)]
+        self.offered = [] if profile is None else [look_in(worker) for worker in profile.pool(project)]
 
     @property
     def missing(self) -> list[Missing]:

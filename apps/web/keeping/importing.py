@@ -5,6 +5,7 @@ What was pasted stays in the form, so that reading, choosing workers and keeping
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import uuid4
 
 from django.contrib import messages
@@ -15,11 +16,11 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
 from apps.conductor.parse import parse
 from apps.core.errors import Invalid, StudioError
 from apps.runs.models import Run
-from apps.runs.services import WorkflowInvalid
+from apps.runs.services import WorkflowInvalid, project_of
 from apps.runs.templates import draw_run, keep_template
 from apps.web.access import person
 from apps.web.editing.outlined import Outlined, in_short
@@ -119,9 +120,14 @@ class ImportForm:
         given = {slug: posted.get(f"instead-{slug}", "")[:100] for slug in portable.workers}
         self.instead = {} if self.is_first else {slug: chosen for slug, chosen in given.items() if chosen}
 
+    @cached_property
+    def project(self) -> Project:
+        """Where it is kept or run. :raises Denied: nowhere."""
+        return project_of(self.by)
+
     @property
     def choices(self) -> list[Choice]:
-        return choices_of(self.by)
+        return choices_of(self.project)
 
     @property
     def profile(self) -> Profile | None:
@@ -134,7 +140,9 @@ class ImportForm:
         if self.portable is None:
             return None
         workflow = self.portable.workflow
-        return Outlined(workflow, by=self.by, profile=self.profile, instead=self.instead, problems=self.problems)
+        return Outlined(
+            workflow, project=self.project, profile=self.profile, instead=self.instead, problems=self.problems
+        )
 
     def keep(self, portable: Portable) -> SavedWorkflow:
         """Keep it as a template. :raises StudioError: with the field at fault."""
@@ -144,6 +152,7 @@ class ImportForm:
             task=self.task if portable.placeholders else placeholders.written_out(self.task),
             workflow=with_workers(portable.workflow, self.instead),
             profile=self.profile.slug if self.profile else "",
+            project=self.project,
             by=self.by,
             now=timezone.now(),
         )
@@ -156,6 +165,7 @@ class ImportForm:
             task=placeholders.fill(self.task, {}) if portable.placeholders else self.task,
             profile=self.profile,
             workflow=with_workers(portable.workflow, self.instead),
+            project=self.project,
             by=self.by,
             now=timezone.now(),
             unknown_price_ok=self.unknown_price,
@@ -178,6 +188,7 @@ class ImportForm:
 def import_workflow(request: HttpRequest) -> HttpResponse:
     """Paste or upload, look at it, and keep it as a template or open it as a run that waits for review."""
     user = person(request)
+    project_of(user)  # whoever may keep nothing anywhere is told so before they paste anything
     if request.method != "POST":
         return render(request, "saved/import.html", {"form": ImportForm(user)})
     form = ImportForm.of(request.POST, request.FILES.get("file"), by=user)

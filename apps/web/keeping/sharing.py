@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
-from apps.core.errors import NotFound, StudioError
+from apps.core.errors import Conflict, Invalid, NotFound
 from apps.runs.models import Run, Share
 from apps.runs.sharing import revoke_share, share_run, shared_by
 from apps.web.access import person, visible_run
@@ -62,7 +62,7 @@ def share(request: HttpRequest, code: str) -> HttpResponse:
         return _page(request, run)
     try:
         address = _made(request, run, by=person(request))
-    except StudioError as refusal:
+    except (Conflict, Invalid) as refusal:
         return _page(request, run, error=refusal.message, status=422)
     return _page(request, run, address=address)
 

@@ -12,11 +12,13 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
+from apps.accounts.permits import check_may
+from apps.accounts.roles import Deed
 from apps.core.errors import NotFound, StudioError
 from apps.runs.models import Run
 from apps.runs.templates import ChangedSince, change_template, delete_template, keep_template
-from apps.web.access import person, visible_run, wants_part
+from apps.web.access import person, run_to_change, wants_part
 from apps.web.keeping.exporting import NotExported, workflow_file
 from apps.web.starting.filling import Filling
 from apps.web.words.figures import ago
@@ -41,6 +43,13 @@ def visible_template(user: User, id: str) -> SavedWorkflow:
     if found is None:
         raise NoSuchTemplate
     return found
+
+
+def template_to_change(user: User, id: str) -> SavedWorkflow:
+    """:raises NoSuchTemplate: as `visible_template`. :raises NotAllowed: they may see it, and only that."""
+    template = visible_template(user, id)
+    check_may(user, Deed.ACT, template.project)
+    return template
 
 
 def _template_or_none(user: User | AnonymousUser, id: str) -> SavedWorkflow | None:
@@ -81,7 +90,8 @@ def workflows(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     lines = [Line(template, ago(template.updated_at, now=now)) for template in found[:PAGE]]
     more = urlencode({"q": asked, "after": found[PAGE - 1].pk}) if len(found) > PAGE else ""
-    context = {"lines": lines, "q": asked, "more": more, "is_first": last is None}
+    may_keep = Project.objects.where(request.user, Deed.ACT).exists()
+    context = {"lines": lines, "q": asked, "more": more, "is_first": last is None, "may_keep": may_keep}
     return render(request, "saved/_list.html" if wants_part(request) else "saved/list.html", context)
 
 
@@ -114,7 +124,7 @@ def _template(request: HttpRequest, form: Filling, *, status: int = 200) -> Http
 def delete(request: HttpRequest, id: str) -> HttpResponse:
     """Ask, and with a yes delete."""
     user = person(request)
-    template = visible_template(user, id)
+    template = template_to_change(user, id)
     if request.method != "POST":
         return render(request, "saved/delete.html", {"template": template})
     delete_template(template=template, by=user, now=timezone.now())
@@ -164,7 +174,7 @@ class TemplateForm:
 def change(request: HttpRequest, id: str) -> HttpResponse:
     """Another name, description or task for a template."""
     user = person(request)
-    template = visible_template(user, id)
+    template = template_to_change(user, id)
     if request.method != "POST":
         form = TemplateForm(template.name, template.description, template.task, template.version)
         return render(request, "saved/change.html", {"form": form, "template": template})
@@ -191,7 +201,7 @@ def change(request: HttpRequest, id: str) -> HttpResponse:
 def keep(request: HttpRequest, code: str) -> HttpResponse:
     """Keep a run's workflow and its task as a template."""
     user = person(request)
-    run = visible_run(user, code)
+    run = run_to_change(user, code)
     if run.workflow is None:
         raise NotExported(f"Run {run.code} has no workflow yet that could be kept.")
     if request.method != "POST":

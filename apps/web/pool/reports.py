@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from django.db.models import Prefetch, Q
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
 from apps.core.errors import NotFound
 from apps.runs.models import Run
 from apps.spend import queries
@@ -253,7 +253,7 @@ def _budgets(user: User, *, now: datetime) -> dict[int, list[queries.Standing]]:
     """The budgets in force that are about one worker, by its id, as far as they are about this person."""
     found: dict[int, list[queries.Standing]] = {}
     mine = Budget.objects.filter(enabled=True, worker__isnull=False).filter(
-        Q(person=None) | Q(person=user), Q(project=None) | Q(project__memberships__user=user)
+        Q(person=None) | Q(person=user), Q(project=None) | Q(project__in=Project.objects.visible_to(user))
     )
     wanted = set(mine.values_list("pk", flat=True))
     if not wanted:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.models import User
-from apps.core.errors import StudioError
+from apps.core.errors import Invalid, Unavailable
 from apps.runs import trying
 from apps.runs.models import TRIAL, Attempt, Run, Step
 from apps.web.access import NoSuchRun, person, visible_run, wants_part
@@ -77,7 +77,7 @@ def test(request: HttpRequest, slug: str) -> HttpResponse:
     key = key_of(request.POST.get("submit_key", ""), "test", slug)
     try:
         run = trying.try_worker(worker=worker, by=user, now=timezone.now(), submit_key=key)
-    except StudioError as refusal:
+    except Invalid as refusal:
         if wants_part(request):
             raise
         messages.error(request, refusal.message)
@@ -109,7 +109,7 @@ def try_now(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         trying.forgive_worker(worker=worker, client=doors_client(), by=user, now=timezone.now())
         messages.success(request, f"{worker.name} is called again from now on.")
-    except StudioError as refusal:
+    except Unavailable as refusal:
         messages.error(request, refusal.message)
     return redirect("worker", slug)
 

@@ -14,7 +14,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User
-from apps.core.errors import Conflict, Invalid, StudioError
+from apps.core.errors import Conflict, Invalid
 from apps.runs import services
 from apps.runs.models import Proposal, Run
 from apps.runs.plans import submit_again
@@ -155,7 +155,7 @@ def stop(request: HttpRequest, code: str) -> HttpResponse:
     run = visible_run(request.user, code)
     try:
         services.stop_run(run=run, by=person(request), now=timezone.now(), reason=reason_in(request.POST))
-    except StudioError as refusal:
+    except Conflict as refusal:
         messages.error(request, refusal.message)
     return _to(run)
 
@@ -219,7 +219,7 @@ def rerun(request: HttpRequest, code: str) -> HttpResponse:
     key = key_of(request.POST.get("submit_key", ""), run.code, mode)
     try:
         child = _again(run, mode, by=person(request), submit_key=key)
-    except StudioError as refusal:
+    except (Conflict, Invalid) as refusal:
         messages.error(request, refusal.message)
         return _to(run)
     return _to(child)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
 from apps.runs.filters import FIELDS, KINDS, REVIEWS, STATES
 from apps.web.words.planners import label_of
 from apps.workers.models import Profile, Worker
@@ -18,7 +18,7 @@ def suggestions_for(user: User) -> dict[str, Any]:
             "status": list(STATES.items()),
             "is": [*KINDS.items(), *STATES.items()],
             "worker": list(_workers(user)),
-            "profile": list(Profile.objects.order_by("slug").values_list("slug", "name")[:MOST]),
+            "profile": list(Profile.objects.visible_to(user).order_by("slug").values_list("slug", "name")[:MOST]),
             "planner": [(planner, label_of(planner)) for planner in Profile.Planner.values],
             "who": list(_people(user)),
             "reviewed": list(REVIEWS.items()),
@@ -34,5 +34,5 @@ def _workers(user: User) -> Any:
 
 def _people(user: User) -> list[tuple[str, str]]:
     """Those who share a project with the person."""
-    shared = User.objects.filter(memberships__project__in=user.memberships.values("project"))
+    shared = User.objects.filter(memberships__project__in=Project.objects.visible_to(user))
     return [(other.username, other.get_full_name()) for other in shared.distinct().order_by("username")[:MOST]]

@@ -12,12 +12,11 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.models import User
 from apps.core.errors import Invalid
 from apps.runs import services
 from apps.runs.estimates import Preview, changes_since, preview_of_fork
 from apps.runs.models import Run
-from apps.web.access import person, visible_run, wants_part
+from apps.web.access import person, run_to_change, wants_part
 from apps.web.posted import LONGEST_SEAL, key_of
 from apps.web.starting.previewed import Row, button_of, money_of, rows_of, told_of
 from apps.workflows import graph
@@ -63,9 +62,9 @@ class Offer:
 @require_http_methods(["GET", "HEAD", "POST"])
 def again(request: HttpRequest, code: str) -> HttpResponse:
     """Both ways with their previews; for htmx what the run page shows of them. A post starts one of them."""
-    run = visible_run(request.user, code)
+    run = run_to_change(person(request), code)
     try:
-        _check(run, by=person(request))
+        _check(run)
         if request.method == "POST":
             return _started(request, run)
     except Invalid as refusal:
@@ -76,11 +75,11 @@ def again(request: HttpRequest, code: str) -> HttpResponse:
     return _shown(request, run, {})
 
 
-def _check(run: Run, *, by: User) -> None:
+def _check(run: Run) -> None:
     """:raises Invalid: it has no workflow, or one that cannot be run as it is."""
     if run.workflow is None:
         raise Invalid("This run has no workflow yet that could be run again. Have it planned again.")
-    workers = {worker["slug"] for worker in services.pool_for(run, by=by)}
+    workers = {worker["slug"] for worker in services.pool_for(run)}
     if faults := graph.errors(graph.check(run.workflow, workers=workers, max_steps=services.MOST_STEPS)):
         raise Invalid(f"It cannot be run again as it is. {faults[0].message} Edit it first.")
 
@@ -94,7 +93,7 @@ def _started(request: HttpRequest, run: Run) -> HttpResponse:
     if key and (first := Run.objects.filter(owner=by, submit_key=key).only("code").first()):
         return redirect("run", first.code)
     seen = request.POST.get("seen", "")[:LONGEST_SEAL]
-    offer = _offer(run, mode, by=by)
+    offer = _offer(run, mode)
     changes = changes_since(seen, offer.preview)
     if changes:
         told = told_of(changes, offer.preview) if seen else []
@@ -108,10 +107,10 @@ def _started(request: HttpRequest, run: Run) -> HttpResponse:
     )
 
 
-def _offer(run: Run, mode: str, *, by: User, changes: Mapping[str, list[str]] | None = None) -> Offer:
+def _offer(run: Run, mode: str, *, changes: Mapping[str, list[str]] | None = None) -> Offer:
     assert run.workflow is not None
     fresh = run.workflow.keys if mode == "fresh" else ()
-    preview = preview_of_fork(parent=run, workflow=run.workflow, by=by, fresh=fresh)
+    preview = preview_of_fork(parent=run, workflow=run.workflow, fresh=fresh)
     return Offer(mode, preview, (changes or {}).get(mode, []))
 
 
@@ -119,8 +118,8 @@ def _shown(request: HttpRequest, run: Run, changes: Mapping[str, list[str]], *, 
     by = person(request)
     context = {"run": run, "submit_key": request.POST.get("submit_key", "")[:64] or uuid4().hex}
     if wants_part(request) and request.GET.get("part") == "resume":
-        return render(request, "again/_resume.html", context | {"offer": _offer(run, "reuse", by=by)})
-    offers = [_offer(run, mode, by=by, changes=changes) for mode in MODES]
+        return render(request, "again/_resume.html", context | {"offer": _offer(run, "reuse")})
+    offers = [_offer(run, mode, changes=changes) for mode in MODES]
     template = "again/_menu.html" if wants_part(request) else "again/page.html"
     return render(request, template, context | {"offers": offers}, status=status)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.accounts.models import User
+from apps.accounts.models import Project
 from apps.web.words.figures import plural, usd
 from apps.web.words.looks import Look
 from apps.web.words.planners import about, label_of
@@ -72,11 +72,11 @@ class Offered:
     profiles: Sequence[str]
 
 
-def choices_of(user: User) -> list[Choice]:
-    """The profiles `user` may run under, each with the workers it offers them."""
-    profiles = Profile.objects.visible_to(user).enabled().select_related("conductor").prefetch_related("workers")
+def choices_of(project: Project) -> list[Choice]:
+    """The profiles that runs of `project` may have, each with the workers it offers them."""
+    profiles = Profile.objects.usable_in(project).enabled().select_related("conductor").prefetch_related("workers")
     # In the order in which planners number them; as `Profile.pool`, in one query for all profiles.
-    workers = list(Worker.objects.visible_to(user).enabled().filter(embeds=False).order_by("slug"))
+    workers = list(Worker.objects.usable_in(project).enabled().filter(embeds=False).order_by("slug"))
     choices = []
     for profile in profiles[:MOST_PROFILES]:
         chosen = {worker.pk for worker in profile.workers.all()}

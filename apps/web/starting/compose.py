@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
+from apps.accounts.roles import Deed
 from apps.core.errors import Denied, Invalid
 from apps.runs.models import Run
 from apps.runs.services import MOST_STEPS, clean_task, project_of, submit_run
@@ -28,9 +29,11 @@ from apps.workers.models import Profile
 RECENT = 8
 CARDS = 4  # profiles shown as cards; of more a list is made
 MOST_ROUNDS = 5
+MOST_PROJECTS = 200
 MOST_WORKERS = 200
+LONGEST_SLUG = 40
 LIMITS = ("max_steps", "rounds", "limit_usd", "workers")  # in the fold
-FIELDS = ("task", "profile", *LIMITS, "unknown_price")
+FIELDS = ("task", "project", "profile", *LIMITS, "unknown_price")
 
 EXAMPLES = {
     "1": (
@@ -55,6 +58,7 @@ class TaskForm:
     """The form as it was filled in, and what is wrong with it, by field."""
 
     task: str = ""
+    project: str = ""  # none: the person's own
     profile: str = ""
     review: bool = False
     draws: bool = False  # the workflow is drawn by the person, from scratch
@@ -70,6 +74,7 @@ class TaskForm:
     def of(cls, posted: QueryDict) -> "TaskForm":
         return cls(
             task=posted.get("task", ""),
+            project=posted.get("project", "")[:LONGEST_SLUG],
             profile=posted.get("profile", ""),
             review=bool(posted.get("review")),
             draws=posted.get("how") == "draw",
@@ -85,7 +90,7 @@ class TaskForm:
     def key(self) -> str | None:
         limits = (self.max_steps, self.rounds, self.limit_usd, *self.workers)
         how = "draw" if self.draws else str(self.review)
-        return key_of(self.submit_key, self.task, self.profile, how, *limits)
+        return key_of(self.submit_key, self.task, self.project, self.profile, how, *limits)
 
     def refuse(self, refusal: Invalid) -> None:
         """Note what is wrong; what no field of the form is to blame for is said at the profile, where it is set."""
@@ -155,7 +160,8 @@ def submit(form: TaskForm, *, by: User) -> Run:
 
     :raises Invalid: with the field that is at fault. :raises Denied: to whom no project belongs.
     """
-    profile = Profile.objects.visible_to(by).enabled().filter(slug=form.profile.replace("\0", "")).first()
+    project = project_in(form, by=by)
+    profile = Profile.objects.usable_in(project).enabled().filter(slug=form.profile.replace("\0", "")).first()
     if profile is None:
         raise Invalid("There is no such profile any more. Choose another one.", field="profile")
     if form.draws:
@@ -164,6 +170,7 @@ def submit(form: TaskForm, *, by: User) -> Run:
             profile=profile,
             by=by,
             now=timezone.now(),
+            project=project,
             workers=form.workers,
             limit_usd=form.checked_limit_usd(),
             unknown_price_ok=form.unknown_price,
@@ -174,6 +181,7 @@ def submit(form: TaskForm, *, by: User) -> Run:
         profile=profile,
         by=by,
         now=timezone.now(),
+        project=project,
         max_steps=form.checked_max_steps(),
         rounds=form.checked_rounds(),
         workers=form.workers or None,
@@ -184,12 +192,27 @@ def submit(form: TaskForm, *, by: User) -> Run:
     )
 
 
+def project_in(form: TaskForm, *, by: User) -> Project:
+    """The project that the form names, if the person may start runs there; theirs, where it names none.
+
+    :raises Invalid: they may not, or there is none. :raises Denied: they may nowhere.
+    """
+    if not form.project:
+        return project_of(by)
+    found = Project.objects.where(by, Deed.ACT).filter(slug=form.project.replace("\0", "")).first()
+    if found is None:
+        raise Invalid("You can start no runs in that project. Choose another one.", field="project")
+    return found
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: HttpRequest) -> HttpResponse:
     """The page one starts from. For htmx, the recent runs on it."""
     user = person(request)
     if request.method == "POST":
         form = TaskForm.of(request.POST)
+        if request.POST.get("how") == "project":  # another one was chosen: what it offers is shown
+            return _page(request, user, form)
         check(form)
         try:
             if not form.errors:
@@ -204,7 +227,8 @@ def compose(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200) -> HttpResponse:
-    choices = choices_of(user)
+    project = _project(form, user)
+    choices = choices_of(project) if project else []
     if form.profile not in {choice.slug for choice in choices}:
         form.profile = next((choice.slug for choice in choices if choice.pool), "")
     context = {
@@ -218,7 +242,9 @@ def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200
         "examples": [(number, *example) for number, example in EXAMPLES.items()],
         "most_steps": MOST_STEPS,
         "most_rounds": MOST_ROUNDS,
-        "without_project": _is_without_project(user),
+        "project": project,
+        "projects": list(Project.objects.where(user, Deed.ACT)[:MOST_PROJECTS]),
+        "only_seen": None if project else Project.objects.visible_to(user).first(),
         "lines": lines_of(visible_runs(user), limit=RECENT, now=timezone.now()),
     }
     response = render(request, "compose/page.html", context, status=status)
@@ -240,9 +266,13 @@ def _recent(request: HttpRequest, user: User) -> HttpResponse:
     return response
 
 
-def _is_without_project(user: User) -> bool:
+def _project(form: TaskForm, user: User) -> Project | None:
+    """The project whose profiles are offered; None for whoever may start runs in none."""
     try:
-        project_of(user)
+        return project_in(form, by=user)
+    except Invalid as refusal:
+        form.refuse(refusal)
+        form.project = ""
+        return _project(form, user)
     except Denied:
-        return True
-    return False
+        return None

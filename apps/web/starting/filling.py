@@ -101,7 +101,7 @@ class Filling:
 
     @cached_property
     def choices(self) -> list[Choice]:
-        return choices_of(self.by)
+        return choices_of(self.template.project)
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -114,7 +114,11 @@ class Filling:
     @property
     def outlined(self) -> Outlined:
         return Outlined(
-            self.template.workflow, by=self.by, profile=self.profile, instead=self.instead, problems=self.problems
+            self.template.workflow,
+            project=self.template.project,
+            profile=self.profile,
+            instead=self.instead,
+            problems=self.problems,
         )
 
     def start(self, *, held: bool) -> Run | None:

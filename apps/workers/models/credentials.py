@@ -22,6 +22,10 @@ class Scoped(models.QuerySet[Any]):
     def visible_to(self, user: User | AnonymousUser) -> Scoped:
         return self.filter(Q(project=None) | Q(project__in=Project.objects.visible_to(user)))
 
+    def usable_in(self, project: Project) -> Scoped:
+        """What runs of `project` may use: everybody's, and its own; never another one's, whoever asks."""
+        return self.filter(Q(project=None) | Q(project=project))
+
     def enabled(self) -> Scoped:
         return self.filter(enabled=True)
 

@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Max
 
-from apps.accounts.models import Project, User
+from apps.accounts.models import Project
 
 from .called import slug_rule
 from .conductors import Conductor
@@ -130,9 +130,9 @@ class Profile(models.Model):
         if wrong:
             raise ValidationError(wrong)
 
-    def pool(self, user: User) -> list[Worker]:
-        """The workers this profile offers `user`, in the order the conductor numbers them."""
-        chosen = Worker.objects.visible_to(user).enabled().filter(embeds=False)
+    def pool(self, project: Project) -> list[Worker]:
+        """The workers this profile offers runs of `project`, in the order the conductor numbers them."""
+        chosen = Worker.objects.usable_in(project).enabled().filter(embeds=False)
         if self.pk and self.workers.exists():
             chosen = chosen.filter(profile=self)
         return list(chosen.order_by("slug"))

@@ -89,7 +89,7 @@ def test_a_fork_takes_what_the_one_who_stood_in_answered(
     first = drive(submit(admin, mini, workflow=ONE))
     more = workflow(("s1", "Compute it.", "sim-birch", []), ("s2", "Repeat the number.", "sim-delta", ["s1"]))
 
-    seen = preview_fork(parent=first, workflow=more, by=admin)
+    seen = preview_fork(parent=first, workflow=more)
     before = len(simulator.log())
     fork = drive(fork_run(parent=first, workflow=more, by=admin, now=timezone.now()))
 

@@ -165,7 +165,7 @@ def test_a_fork_reuses_what_is_unchanged_and_runs_what_changed(
         ("s3", "Compare both results and answer with the number.", "sim-atlas", ["s1"]),
     )
     simulator.forget()
-    foretold = preview_fork(parent=parent, workflow=edited, by=admin)
+    foretold = preview_fork(parent=parent, workflow=edited)
 
     child = drive(fork_run(parent=parent, workflow=edited, by=admin, now=timezone.now()))
 

@@ -48,7 +48,7 @@ def rewritten(run: Run, key: str, instruction: str) -> Workflow:
 
 
 def previewed(run: Run, workflow: Workflow | None = None, *, fresh: tuple[str, ...] = ()) -> Preview:
-    return preview_of_fork(parent=run, workflow=workflow or workflow_of(run), by=run.owner, fresh=fresh)
+    return preview_of_fork(parent=run, workflow=workflow or workflow_of(run), fresh=fresh)
 
 
 def test_what_is_reused_costs_nothing_and_is_not_estimated(parent: Run) -> None:

@@ -179,7 +179,7 @@ def test_a_fork_comes_to_what_a_fresh_run_comes_to_and_calls_only_whose_request_
             run, foretold = submit_run(task=TASK, profile=mini, by=admin, now=now, workflow=flow), []
         else:
             parent = runs[turn.parent]
-            foretold = preview_fork(parent=parent, workflow=flow, by=admin, fresh=fresh)
+            foretold = preview_fork(parent=parent, workflow=flow, fresh=fresh)
             run = fork_run(parent=parent, workflow=flow, by=admin, now=now, fresh=fresh)
         if turn.pauses:
             set_breakpoints(run=run, keys=[turn.pauses], by=admin, now=now)

@@ -8,7 +8,7 @@ from apps.accounts.models import User
 from apps.accounts.services import ensure_first_person
 from apps.audit.log import Actor
 from apps.runs.freezing import freeze
-from apps.runs.services import pool_for, submit_run
+from apps.runs.services import pool_for, project_of, submit_run
 from apps.simulator.models import MODELS
 from apps.web.starting.choices import choices_of, offered_by
 from apps.workers.models import Profile, Worker, check_base_url
@@ -30,8 +30,8 @@ def test_mini_keeps_its_worker_when_another_is_added(admin: User) -> None:
 
     mini, ultra = Profile.objects.get(slug="studio-mini"), Profile.objects.get(slug="studio-ultra")
 
-    assert [worker.slug for worker in mini.pool(admin)] == ["sim-atlas"]
-    assert "a-first" in [worker.slug for worker in ultra.pool(admin)]
+    assert [worker.slug for worker in mini.pool(project_of(admin))] == ["sim-atlas"]
+    assert "a-first" in [worker.slug for worker in ultra.pool(project_of(admin))]
 
 
 def test_what_an_admin_changed_is_left_alone_and_a_new_address_is_followed(admin: User) -> None:
@@ -60,16 +60,17 @@ def test_an_embedding_model_is_offered_nobodys_steps(admin: User) -> None:
     ultra, mini = Profile.objects.get(slug="studio-ultra"), Profile.objects.get(slug="studio-mini")
     mini.workers.clear()
     everyone = [slug for slug, *_ in SIMULATED]
+    project = project_of(admin)
 
-    frozen = freeze(mini, by=admin, seed=1)
+    frozen = freeze(mini, project=project, seed=1)
     run = submit_run(task="Add 1 and 1.", profile=ultra, by=admin, now=timezone.now())
 
     assert Worker.objects.get(slug="sim-embed").embeds
-    assert [worker.slug for worker in mini.pool(admin)] == everyone
+    assert [worker.slug for worker in mini.pool(project)] == everyone
     assert [worker["slug"] for worker in frozen["pool"]] == everyone
     assert list(run.pool) == everyone
-    assert [worker["slug"] for worker in pool_for(run, by=admin)] == everyone
-    assert [offered.look.slug for offered in offered_by(choices_of(admin))] == everyone
+    assert [worker["slug"] for worker in pool_for(run)] == everyone
+    assert [offered.look.slug for offered in offered_by(choices_of(project))] == everyone
 
 
 @pytest.mark.parametrize("url", ["http://vllm:8000/v1", "https://api.example.com/v1", "http://[::1]:8000/v1"])
