@@ -67,16 +67,6 @@ class User(AbstractUser):
             return {}
         return {project: MAY[role] for project, role in self.memberships.values_list("project", "role")}
 
-    @cached_property
-    def deeds(self) -> Mapping[int, frozenset[Deed]]:
-        """What they may do in each project, by its id, as it was when first asked: for what one page offers.
-
-        Whoever lets something be done asks `permits` instead.
-        """
-        if not self.is_active:
-            return {}
-        return {project: MAY[role] for project, role in self.memberships.values_list("project", "role")}
-
     @property
     def initials(self) -> str:
         """One or two capital letters for the avatar."""

@@ -115,7 +115,6 @@ def _offer(run: Run, mode: str, *, changes: Mapping[str, list[str]] | None = Non
 
 
 def _shown(request: HttpRequest, run: Run, changes: Mapping[str, list[str]], *, status: int = 200) -> HttpResponse:
-    by = person(request)
     context = {"run": run, "submit_key": request.POST.get("submit_key", "")[:64] or uuid4().hex}
     if wants_part(request) and request.GET.get("part") == "resume":
         return render(request, "again/_resume.html", context | {"offer": _offer(run, "reuse")})
