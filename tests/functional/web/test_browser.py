@@ -280,7 +280,9 @@ def test_a_vote_is_chosen_in_the_form_and_seen_in_the_graph(
         page.locator(".flow-sink").wait_for(state="detached")
 
 
-def test_the_workers_to_choose_from_are_those_of_the_profile(server: Server, opened: Callable[[], Any]) -> None:
+def test_the_workers_to_choose_from_are_those_of_the_profile(
+    server: Server, answered: Run, opened: Callable[[], Any]
+) -> None:
     with signed_in(server, opened) as page:
         page.goto(server.url)
         page.locator('input[name="profile"][value="studio-mini"]').check()
