@@ -28,10 +28,14 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Labels:
-    """What a task carries, as a run's setup keeps it: its tags, and the name, characters and tags of each attachment."""
+    """What a task carries, as a run's setup keeps it: its tags; name, characters and tags of what is attached to it.
+
+    `is_told`: the instructions that are given with it were written with such a text in sight, and carry the same.
+    """
 
     tags: tuple[str, ...] = ()
     attachments: tuple[Mapping[str, Any], ...] = ()
+    is_told: bool = False
 
     @classmethod
     def of(cls, setup: Mapping[str, Any]) -> "Labels":
@@ -40,7 +44,8 @@ class Labels:
 
     @property
     def as_setup(self) -> dict[str, Any]:
-        return {"tags": sorted(set(self.tags)), "attachments": [dict(each) for each in self.attachments]}
+        told: dict[str, Any] = {"told": []} if self.is_told else {}
+        return told | {"tags": sorted(set(self.tags)), "attachments": [dict(each) for each in self.attachments]}
 
     @property
     def told(self) -> dict[str, Any]:

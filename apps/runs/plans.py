@@ -12,6 +12,7 @@ from apps.runs import log
 from apps.runs.erased import check_not_erased
 from apps.runs.freezing import PriceUnknown, check_prices
 from apps.runs.holding import reject_run
+from apps.runs.labels import Labels
 from apps.runs.models import Run, RunQuerySet
 from apps.runs.services import SEEDS, announce, approve_run, stop_run, submit_run
 from apps.workers.models import Profile
@@ -51,6 +52,7 @@ def submit_again(
         workers=_same_workers(run, profile),
         limit_usd=run.limit_usd,
         unknown_price_ok=_was_let_run_unpriced(run),
+        labels=Labels.of(run.setup),
         beside=beside,
         submit_key=submit_key,
     )

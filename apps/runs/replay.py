@@ -49,6 +49,7 @@ TOLD: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "run.pausing": ((), ()),
     "run.resumed": ((), ()),
     "run.approved": ((), ()),
+    "run.excepted": ((), ()),
     "run.rejected": ((), ()),
     "run.stopped": (("cutting",), ()),
     "run.succeeded": (("rule", "step", "detail", "duration_ms", "cost_usd", "tokens"), ("answer", "vote:")),

@@ -26,7 +26,9 @@ from apps.runs import log, tasks
 from apps.runs.calls import close_over
 from apps.runs.claim import has_no_heart
 from apps.runs.erased import check_not_erased, check_still_whole
+from apps.runs.flow import part_of, told_in
 from apps.runs.freezing import check_prices, freeze, frozen, limit_of
+from apps.runs.labels import NO_LABELS, Labels, check_tags
 from apps.runs.live import channel_layer
 from apps.runs.models import Run, Step
 from apps.runs.nesting import end_nested
@@ -110,6 +112,7 @@ def submit_run(
     beside: Run | None = None,
     submit_key: str | None = None,
     held: bool = False,
+    labels: Labels = NO_LABELS,
     also: Sequence[Entry] = (),
     is_studios_own: bool = False,
 ) -> Run:
@@ -120,6 +123,8 @@ def submit_run(
 
     `workers`, `max_steps`, `rounds`, `review` and `limit_usd` stand in for what the profile says. Without a `seed` one
     is drawn. Its plan is one of several where it stands `beside` another run.
+
+    What the task carries, and the files that are a part of it, is said by `labels`.
 
     A run whose `workflow` is to be looked at first is `held` for review from the beginning, and no driver is asked for.
     What there is `also` to say of how it came about stands in its trail.
@@ -133,10 +138,12 @@ def submit_run(
     if not is_studios_own:
         check_may(by, Deed.ACT, project)
     task = clean_task(task)
+    check_tags(labels, project)
     seed = secrets.randbelow(SEEDS) if seed is None else seed
     setup = freeze(
         profile, project=project, seed=seed, workers=workers, max_steps=max_steps, rounds=rounds, review=review
     )
+    setup |= labels.as_setup
     if workflow is not None:
         setup |= SAVED
     if not (unknown_price_ok or profile.unknown_price_ok):
@@ -178,7 +185,9 @@ def fork_run(
     """
     check_may(by, Deed.ACT, parent.project)
     check_not_erased(parent)
-    setup = parent.setup | SAVED | {"pool": pool_for(parent), "review": False}
+    # Whoever wrote the instructions wrote them: what that planner had read goes on with them, whoever edits a few.
+    told = told_in(parent.setup, part_of(parent.setup, parent.planned_by or parent.setup["planner"]))
+    setup = parent.setup | SAVED | {"pool": pool_for(parent), "review": False, "told": told}
     run = Run(
         project=parent.project,
         owner=by,
@@ -247,7 +256,7 @@ def _start(
 
 
 def _submitted(run: Run, reason: str) -> Entry:
-    setup = run.setup
+    setup, labels = run.setup, Labels.of(run.setup)
     data = {
         "profile": run.profile,
         "version": setup["version"],
@@ -263,8 +272,10 @@ def _submitted(run: Run, reason: str) -> Entry:
         "parent": run.parent.code if run.parent else None,
         "beside": run.beside.code if run.beside else None,
         "fresh": run.fresh,
+        **labels.told,
     }
-    return Entry("run.submitted", data, {"task": run.task} | ({"reason": reason} if reason else {}))
+    texts = {"task": run.task, **labels.names} | ({"reason": reason} if reason else {})
+    return Entry("run.submitted", data, texts)
 
 
 def pool_for(run: Run) -> list[dict[str, Any]]:
@@ -352,16 +363,17 @@ def approve_run(*, run: Run, by: User, now: datetime) -> Run:
 
 
 def go_on(*, run: Run, by: User, now: datetime, limit_usd: Decimal | None = None, reason: str = "") -> Run:
-    """Let a run that is held at a limit or paused go on; with a `limit_usd` after raising its own to that.
+    """Let a run that is held at a limit, by rules, or paused go on; with a `limit_usd` after raising its own to that.
 
-    Where a budget holds it, an admin raises that first: otherwise the run is held again at the same call.
+    Where a budget or a rule holds it, an admin changes that first: otherwise the run is held again at the same call.
 
     :raises Conflict: it is neither. :raises NotRaised: the new limit is not above the present one.
     :raises NotAllowed: the person may only look.
     """
     check_may(by, Deed.ACT, run.project)
     with transaction.atomic():
-        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=[Run.Hold.LIMIT, Run.Hold.PAUSE])
+        may_go_on = [Run.Hold.LIMIT, Run.Hold.PAUSE, Run.Hold.RULES]
+        held = Run.objects.filter(pk=run.pk, status=Run.Status.HELD, hold__in=may_go_on)
         known = Run.objects.select_for_update().get(pk=run.pk)
         run.limit_usd = known.limit_usd
         if limit_usd is not None:

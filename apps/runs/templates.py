@@ -13,6 +13,7 @@ from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs.erased import check_not_erased
+from apps.runs.labels import NO_LABELS, Labels
 from apps.runs.models import Run
 from apps.runs.services import check_workflow, clean_task, project_of, submit_run
 from apps.workers.calls import clean
@@ -76,6 +77,7 @@ def keep_template(
         task=clean_text(task),
         body=workflow.model_dump(mode="json"),
         profile=profile,
+        tags=sorted(Labels.of(source.setup).all_tags) if source else [],
         source=source.code if source else "",
         created_at=now,
         updated_at=now,
@@ -141,7 +143,7 @@ def start_template(
 ) -> Run:
     """A run of the template's workflow under `profile`, its task filled in with `values`: as data, in one pass.
 
-    It belongs to the template's project.
+    It belongs to the template's project, and carries the template's tags.
 
     `instead` names other workers for some of its own. With `held` the run waits for review, as it does where the
     profile has every run reviewed.
@@ -162,6 +164,7 @@ def start_template(
         held=held,
         also=[told],
         unknown_price_ok=unknown_price_ok,
+        labels=Labels(tags=tuple(template.tags), is_told=bool(template.tags)),
         submit_key=submit_key,
     )
 
@@ -177,6 +180,7 @@ def draw_run(
     workers: Sequence[str] = (),
     limit_usd: Decimal | None = None,
     unknown_price_ok: bool = False,
+    labels: Labels = NO_LABELS,
     submit_key: str | None = None,
 ) -> Run:
     """A run whose workflow a person draws: held for review, with `workflow` or one step that answers the task.
@@ -200,6 +204,7 @@ def draw_run(
         held=True,
         limit_usd=limit_usd,
         unknown_price_ok=unknown_price_ok,
+        labels=labels,
         submit_key=submit_key,
     )
 
