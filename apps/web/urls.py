@@ -7,6 +7,8 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.web import health
+from apps.web.audit.export import urls as trail_export_urls
+from apps.web.audit.export_key import urls as key_urls
 from apps.web.comparing.compare import urls as compare_urls
 from apps.web.edges.page import urls as edge_urls
 from apps.web.editing.edit import urls as edit_urls
@@ -58,6 +60,8 @@ urlpatterns: list[URLPattern] = [
     *template_urls,
     *export_urls,
     *share_urls,
+    *trail_export_urls,
+    *key_urls,
     *worker_urls,
     *people_urls,
     path("favicon.ico", favicon, name="favicon"),
