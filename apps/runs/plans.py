@@ -86,7 +86,7 @@ def side_by_side(run: Run) -> RunQuerySet:
 
 def can_plan_again(run: Run) -> bool:
     """Whether a planner wrote, or is to write, the workflow of this run for somebody who asked."""
-    return run.setup["planner"] != "saved" and run.nested_in_id is None
+    return run.setup["planner"] != "saved" and run.nested_in_id is None and not run.is_erased
 
 
 def plan_again(*, run: Run, times: int, by: User, now: datetime, submit_key: str | None = None) -> list[Run]:

@@ -16,6 +16,7 @@ from apps.accounts.models import User
 from apps.accounts.permits import check_may
 from apps.accounts.roles import Deed
 from apps.core.errors import NotFound
+from apps.runs.erased import check_not_erased
 from apps.runs.models import Run
 
 
@@ -49,9 +50,11 @@ def run_to_change(user: User, code: str) -> Run:
     """The run called `code`, on a page that is there to start or change something of it.
 
     :raises NoSuchRun: as `visible_run`. :raises NotAllowed: they may see it, and only that.
+    :raises RunErased: its texts are gone.
     """
     run = visible_run(user, code)
     check_may(user, Deed.ACT, run.project)
+    check_not_erased(run)
     return run
 
 

@@ -20,6 +20,8 @@ from apps.web.live import sockets as live
 from apps.web.people.urls import urls as people_urls
 from apps.web.pool.conductors import urls as conductor_urls
 from apps.web.pool.workers import urls as worker_urls
+from apps.web.retention.of_project import urls as retention_urls
+from apps.web.retention.of_run import urls as run_retention_urls
 from apps.web.run.holding import urls as holding_urls
 from apps.web.run.ledger import urls as ledger_urls
 from apps.web.run.page import urls as run_urls
@@ -62,6 +64,8 @@ urlpatterns: list[URLPattern] = [
     *share_urls,
     *trail_export_urls,
     *key_urls,
+    *retention_urls,
+    *run_retention_urls,
     *worker_urls,
     *people_urls,
     path("favicon.ico", favicon, name="favicon"),

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
 from apps.core.errors import NotFound
+from apps.runs.erased import check_not_erased
 from apps.runs.models import Run
 from apps.web.access import person, visible_run
 from apps.web.comparing.compared import Comparison
@@ -109,6 +110,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     a, b = (visible_run(request.user, code) if code else None for code in (asked.a, asked.b))
     if a is None or b is None or a == b:
         return _choose(request, asked, a or b)
+    for run in (a, b):
+        check_not_erased(run)
     comparison = Comparison(a, b, now=timezone.now())
     context = {
         "comparison": comparison,

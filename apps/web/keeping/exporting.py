@@ -14,6 +14,7 @@ from apps.accounts.models import User
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
+from apps.runs.erased import check_not_erased
 from apps.runs.models import Run
 from apps.web.access import person, visible_run
 from apps.web.keeping.replay import Replay, as_file
@@ -31,6 +32,7 @@ class NotExported(Conflict):
 def export(request: HttpRequest, code: str) -> HttpResponse:
     """What can be taken along of a run; with `?as=json` or `?as=lists` its workflow as a file."""
     run = visible_run(request.user, code)
+    check_not_erased(run)
     form = request.GET.get("as", "")
     if not form:
         return render(request, "saved/export.html", {"run": run, "workflow": run.workflow})
@@ -45,6 +47,7 @@ def export(request: HttpRequest, code: str) -> HttpResponse:
 def replay(request: HttpRequest, code: str) -> HttpResponse:
     """The whole run as one file that replays offline."""
     run = visible_run(request.user, code)
+    check_not_erased(run)
     if not run.is_ended:
         raise NotExported(f"Run {run.code} still goes on. Once it has ended, it can be downloaded.")
     file = as_file(Replay(run, now=timezone.now()))

@@ -13,6 +13,7 @@ from apps.audit import log
 from apps.runs.estimates import Preview, preview_of_review
 from apps.runs.models import Attempt, Proposal, Run, Step
 from apps.runs.plans import can_plan_again, side_by_side
+from apps.web.retention.told import Erasure, erasure_of
 from apps.web.run.counted import Counted, counted_of, how_taken
 from apps.web.run.held import Held, held_of
 from apps.web.run.nests import Nest, nests_of
@@ -115,6 +116,11 @@ class Standing:
         return not (
             self.run.is_ended or self.run.status == Run.Status.HELD or self.run.pause_asked or self.run.nested_in_id
         )
+
+    @cached_property
+    def erasure(self) -> Erasure | None:
+        """How its texts came to be erased, if they were."""
+        return erasure_of(self.run)
 
     @property
     def can_plan_again(self) -> bool:

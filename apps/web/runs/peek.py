@@ -30,9 +30,9 @@ def peek(request: HttpRequest, code: str) -> HttpResponse:
 def context_of(run: Run) -> dict[str, Any]:
     [line] = lines_of(Run.objects.filter(pk=run.pk), limit=1, now=timezone.now())
     texts = Run.objects.filter(pk=run.pk).values_list(
-        Left("task", TASK_CHARS + 1), Left("answer", ANSWER_CHARS + 1), Left("error", ANSWER_CHARS)
+        Left("task", TASK_CHARS + 1), Left("answer", ANSWER_CHARS + 1), Left("error", ANSWER_CHARS), "erased_at"
     )
-    task, answer, error = texts.get()
+    task, answer, error, erased_at = texts.get()
     return {
         "line": line,
         "run": line.run,
@@ -40,6 +40,7 @@ def context_of(run: Run) -> dict[str, Any]:
         "task": _cut(task.removeprefix(line.run.title).strip(), TASK_CHARS),
         "answer": _cut(answer, ANSWER_CHARS),
         "error": error,
+        "erased_at": erased_at,
         "tokens": line.run.input_tokens + line.run.output_tokens,
         "steps": _steps(line),
         "more": max(0, len(line.steps) - STEPS),
