@@ -1,0 +1,132 @@
+"""Whatever is drawn, no call reaches an endpoint that a flow rule forbids: told from the simulator's own log.
+
+The oracle knows nothing of points and paths: it asks, of each call that was made, what its step could have been made
+from, and who really answered.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.accounts.models import User
+from apps.runs.labels import Labels
+from apps.runs.models import Run
+from apps.runs.services import fork_run, submit_run
+from apps.workers.models import Fallback, FlowRule, Profile, Tag, Worker
+from apps.workflows.workflow import Workflow
+from tests.integration.runs.drawn import WORKERS, edited, workflows
+from tests.simulators import Simulator
+
+Drive = Callable[[Run], Run]
+Pair = tuple[str, str]
+
+TAGS = ("amber", "blue", "coral")
+TASK = "Weigh two kinds of tea against each other: green, black."
+ASSIGNED = re.compile(r"<assigned-subtask-\w+>\nDescribe (s\d+)")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    flow: Workflow
+    other: Workflow
+    task: frozenset[str]
+    workers: Mapping[str, frozenset[str]]
+    rules: tuple[Pair, ...]
+    failing: str  # a worker that does not answer, so that the next one stands in; empty: none
+
+
+@st.composite
+def drawings(draw: st.DrawFn) -> Drawn:
+    tags = st.frozensets(st.sampled_from(TAGS), max_size=2)
+    pair = st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS))
+    flow = named(draw(workflows(st.just("new"), max_steps=5)))
+    return Drawn(
+        flow=flow,
+        other=named(edited(draw, flow, st.just("new"))),
+        task=draw(tags),
+        workers={slug: draw(tags) for slug in WORKERS},
+        rules=tuple(draw(st.lists(pair, max_size=2, unique=True))),
+        failing=draw(st.sampled_from(["", *WORKERS])),
+    )
+
+
+def named(flow: Workflow) -> Workflow:
+    """The workflow, each step's instruction with its key in it."""
+    steps = [step.model_copy(update={"instruction": f"Describe {step.key}"}) for step in flow.steps]
+    return flow.model_copy(update={"steps": tuple(steps)})
+
+
+def read_by(key: str, flow: Workflow, drawn: Drawn, answered: Mapping[str, str]) -> frozenset[str]:
+    """The tags of all that a step's model is shown: down every way, to the task and to whoever answered."""
+    step = flow.step(key)
+    shown = drawn.task if flow.show_task else frozenset[str]()
+    for source in step.access:
+        answerer = answered.get(source, flow.step(source).worker)
+        shown |= read_by(source, flow, drawn, answered) | drawn.workers[answerer]
+    return shown
+
+
+def is_forbidden(slug: str, shown: frozenset[str], drawn: Drawn) -> bool:
+    return any(carries in shown and needs not in drawn.workers[slug] for carries, needs in drawn.rules)
+
+
+def is_forbidden_from_the_start(flow: Workflow, drawn: Drawn) -> bool:
+    return any(is_forbidden(step.worker, read_by(step.key, flow, drawn, {}), drawn) for step in flow.steps)
+
+
+def arrange(drawn: Drawn) -> None:
+    Tag.objects.all().delete()
+    FlowRule.objects.all().delete()
+    Fallback.objects.all().delete()
+    now = timezone.now()
+    Tag.objects.bulk_create(Tag(name=name, created_at=now) for name in TAGS)
+    FlowRule.objects.bulk_create(FlowRule(carries=one, needs=other, created_at=now) for one, other in drawn.rules)
+    for slug, tags in drawn.workers.items():
+        knob = ",fail=400" if slug == drawn.failing else ""
+        Worker.objects.filter(slug=slug).update(tags=sorted(tags), model=f"{slug}:ttft=0,rate=0{knob}")
+    if drawn.failing:
+        worker = Worker.objects.get(slug=drawn.failing)
+        for at, slug in enumerate(slug for slug in WORKERS if slug != drawn.failing):
+            Fallback.objects.create(worker=worker, instead=Worker.objects.get(slug=slug), position=at)
+
+
+def check_calls(run: Run, flow: Workflow, drawn: Drawn, simulator: Simulator) -> None:
+    """No call of the log was forbidden, by what its step could read of who really answered."""
+    answered = dict(run.attempts.filter(status__in=["succeeded", "reused"]).values_list("step__key", "worker"))
+    for row in simulator.log():
+        slug = row["model"].partition(":")[0]
+        [key] = ASSIGNED.findall(row["messages"][0]["content"])[-1:]
+        assert not is_forbidden(slug, read_by(key, flow, drawn, answered), drawn), (key, slug)
+
+
+# Drawn before anything runs; but a database pool's threads, too, use the `random` that hypothesis watches.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=drawings())
+def test_no_call_is_made_that_a_rule_forbids_and_none_is_kept_from_being_made_without_one(
+    drawn: Drawn, admin: User, mini: Profile, drive: Drive, simulator: Simulator
+) -> None:
+    arrange(drawn)
+    labels = Labels(tags=tuple(sorted(drawn.task)))
+    simulator.forget()
+
+    run = drive(submit_run(task=TASK, profile=mini, by=admin, now=timezone.now(), workflow=drawn.flow, labels=labels))
+
+    check_calls(run, drawn.flow, drawn, simulator)
+    is_held = run.status == Run.Status.HELD and run.hold == Run.Hold.RULES
+    if is_forbidden_from_the_start(drawn.flow, drawn):
+        assert is_held
+        assert simulator.log() == [], "not even what no rule is about"
+    elif not drawn.failing:
+        assert run.status == Run.Status.SUCCEEDED, run.error
+    assert is_held or run.is_ended
+
+    simulator.forget()
+    fork = drive(fork_run(parent=run, workflow=drawn.other, by=admin, now=timezone.now()))
+    check_calls(fork, drawn.other, drawn, simulator)
+    assert fork.is_ended or fork.hold == Run.Hold.RULES
