@@ -29,7 +29,7 @@ def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor]:
     follower that comes back from before the restore begins again: it knows what it has seen by trail and seq.
     """
     cursor = cursor or Cursor()
-    oldest_unfinished, next_transaction = _snapshot()
+    oldest_unfinished, next_transaction = snapshot()
     if cursor.tx >= next_transaction:
         cursor = Cursor()
 
@@ -42,7 +42,7 @@ def since(cursor: Cursor | None, limit: int) -> tuple[list[Event], Cursor]:
     return imported + final, cursor
 
 
-def _snapshot() -> tuple[int, int]:
+def snapshot() -> tuple[int, int]:
     """The oldest transaction that is not over, and the first number that nothing seen so far has."""
     with connection.cursor() as sql:
         sql.execute(

@@ -132,7 +132,7 @@ def _copy(
     others = [
         each
         for each in model._meta.concrete_fields
-        if each.column not in given and each.db_default is NOT_PROVIDED and not each.primary_key
+        if each.column not in given and each.db_default is NOT_PROVIDED and not (each.primary_key or each.generated)
     ]
     usual = [_plain(each, getattr(blank, each.attname)) for each in others]
     names = [*given, *(str(each.column) for each in others)]

@@ -10,6 +10,7 @@ from apps.audit.models.events import (
     Payload,
     Trail,
 )
+from apps.audit.models.words import EventWords, Follower
 
 __all__ = [
     "Anchor",
@@ -17,6 +18,8 @@ __all__ = [
     "Check",
     "CurrentTransaction",
     "Event",
+    "EventWords",
+    "Follower",
     "NextTransaction",
     "OwnTransaction",
     "Payload",

@@ -61,7 +61,7 @@ def test_a_session_that_plays_a_replica_is_refused_too(owner: psycopg.Connection
         "SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'audit%' AND NOT tgisinternal"
     ).fetchall()
 
-    assert len(modes) == 7
+    assert len(modes) == 8
     assert {mode for _, mode in modes} == {"A"}  # always
 
 
@@ -90,4 +90,6 @@ def test_the_app_may_do_no_more_with_the_log_than_it_needs() -> None:
         "audit_event": "INSERT SELECT",
         "audit_payload": "INSERT SELECT UPDATE",
         "audit_trail": "INSERT SELECT UPDATE",
+        "audit_eventwords": "DELETE INSERT SELECT UPDATE",  # what can be searched, which is made from the log
+        "audit_follower": "DELETE INSERT SELECT UPDATE",
     }

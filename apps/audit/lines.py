@@ -1,0 +1,99 @@
+"""Events as the audit page shows them: with their place, their seal and the beginnings of the texts they name."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from apps.audit import chain
+from apps.audit.log import Actor
+
+LINES = """
+    SELECT event.id, trail.name, event.seq, event.line, event.hash, event.at, (
+        SELECT json_agg(json_build_array(payload.digest, left(payload.text, %(chars)s)))
+        FROM json_each_text(event.line::json -> 'texts') AS named
+        JOIN audit_payload AS payload ON payload.digest = named.value
+    )
+    FROM audit_event AS event
+    JOIN audit_trail AS trail ON trail.id = event.trail_id
+    WHERE {which}
+"""
+BY_ID = LINES.format(which="event.id = ANY(%(ids)s)")
+OF_TRAIL = LINES.format(
+    which="trail.name = %(trail)s AND event.seq > %(after)s AND event.seq <= %(until)s"
+    " ORDER BY event.seq LIMIT %(limit)s"
+)
+LAST = 2**62
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event. Of its texts, by name, the beginning; an erased one is None."""
+
+    id: int
+    trail: str
+    seq: int
+    at: datetime
+    verb: str
+    actor: Actor
+    subject: str
+    project: str
+    data: dict[str, Any]
+    texts: dict[str, str | None]
+    digests: dict[str, str]
+    line: str
+    hash: str
+
+
+def lines(ids: Sequence[int], *, chars: int) -> list[Line]:
+    """The events with these ids, in their order; of each text the first `chars` characters."""
+    found = {line.id: line for line in _lines(BY_ID, {"ids": list(ids), "chars": chars})}
+    return [found[pk] for pk in ids if pk in found]
+
+
+def lines_of(trail: str, *, after: int, limit: int, chars: int, until: int | None = None) -> list[Line]:
+    """The events of a trail behind place `after`, and none behind `until`, in order."""
+    given = {"trail": trail, "after": after, "until": LAST if until is None else until, "limit": limit, "chars": chars}
+    return _lines(OF_TRAIL, given)
+
+
+def hash_before(line: Line) -> str:
+    """The hash of the event before it in its trail, which its own hash covers."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT event.hash FROM audit_event AS event JOIN audit_trail AS trail ON trail.id = event.trail_id "
+            "WHERE trail.name = %s AND event.seq = %s",
+            [line.trail, line.seq - 1],
+        )
+        found = cursor.fetchone()
+    return str(found[0]) if found else chain.GENESIS
+
+
+def _lines(sql: str, given: dict[str, Any]) -> list[Line]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, given)
+        return [_line(*row) for row in cursor.fetchall()]
+
+
+def _line(
+    pk: int, trail: str, seq: int, line: str, hash_: str, at: datetime, texts: list[tuple[str, str | None]] | None
+) -> Line:
+    content, found = json.loads(line), dict(texts or ())
+    return Line(
+        id=pk,
+        trail=trail,
+        seq=seq,
+        at=at,
+        verb=content["verb"],
+        actor=Actor(**content["actor"]),
+        subject=content["subject"],
+        project=content["project"],
+        data=content["data"],
+        texts={name: found.get(digest) for name, digest in content["texts"].items()},
+        digests=content["texts"],
+        line=line,
+        hash=hash_,
+    )
