@@ -175,9 +175,14 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 12},
     },
     # Once a day; where no driver is there at that moment, whichever takes it up within the day.
-    "apply-retention": {"task": "apps.runs.tasks.apply_retention", "schedule": 86_400.0, "options": {"expires": 80_000}},
+    "apply-retention": {
+        "task": "apps.runs.tasks.apply_retention",
+        "schedule": 86_400.0,
+        "options": {"expires": 80_000},
+    },
     "probe-workers": {"task": "apps.runs.tasks.probe_workers", "schedule": 300.0, "options": {"expires": 240}},
     "seal-anchors": {"task": "apps.audit.tasks.seal_anchors", "schedule": 60.0, "options": {"expires": 50}},
+    "keep-words": {"task": "apps.audit.tasks.keep_words", "schedule": 5.0, "options": {"expires": 4}},
     "check-trails": {"task": "apps.audit.tasks.check_all", "schedule": 3600.0, "options": {"expires": 3000}},
     "tidy": {"task": "apps.runs.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }

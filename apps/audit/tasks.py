@@ -6,6 +6,7 @@ carried out in a process of its own, which gives way to others.
 
 import subprocess
 import sys
+import time
 
 import structlog
 from celery import shared_task
@@ -14,13 +15,14 @@ from django.utils import timezone
 from kombu.exceptions import KombuError, OperationalError
 from redis.exceptions import RedisError
 
-from apps.audit import anchors, checks, sending
+from apps.audit import anchors, checks, searching, sending
 from apps.audit.log import STUDIO
 from apps.audit.signing import NoSigningKey
 
 logger = structlog.get_logger(__name__)
 
 POLITELY = 10
+WORDS_FOR_S = 4.0  # at a stretch, of every five seconds
 AT_MOST_S = 6 * 3600
 
 
@@ -34,6 +36,14 @@ def seal_anchors() -> None:
     sending.send_on(now=timezone.now())
     for check in checks.left_behind(now=timezone.now()):
         ring_for_check(check)
+
+
+@shared_task(ignore_result=True)
+def keep_words() -> None:
+    """Keep the words of what was written since, for the audit page to search; what is left over waits for the next."""
+    until = time.monotonic() + WORDS_FOR_S
+    while time.monotonic() < until and searching.keep_words():
+        pass
 
 
 @shared_task(ignore_result=True)
