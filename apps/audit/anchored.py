@@ -192,18 +192,18 @@ class Pins:
     def _take(self, number: int, line: str, keys: Keys) -> None:
         try:
             pinned = read(line)
-            fault = fault_of(pinned, keys)
-            heads = () if fault else pinned.heads
-        except ValueError:
+            if fault := fault_of(pinned, keys):
+                self.faults.append((number, f"names anchor {pinned.seq}, which {fault}"))
+                return
+            heads = [*pinned.heads, Head(TRAIL, pinned.seq, pinned.hash)]
+            named = [(head, bytes.fromhex(head.hash)) for head in heads]
+            project = str(json.loads(pinned.line)["project"])
+        except (ValueError, KeyError):
             self.faults.append((number, "is no anchor, or only a part of one"))
             return
-        if fault:
-            self.faults.append((number, f"names anchor {pinned.seq}, which {fault}"))
-            return
         self.anchors += 1
-        project = json.loads(pinned.line).get("project", "")
-        for head in (*heads, Head(TRAIL, pinned.seq, pinned.hash)):
-            self.heads[head.trail].setdefault(head.seq, (bytes.fromhex(head.hash), pinned.seq))
+        for head, hash_ in named:
+            self.heads[head.trail].setdefault(head.seq, (hash_, pinned.seq))
             self.projects.setdefault(head.trail, "" if head.trail == TRAIL else project)
 
     def expected(self, spans: Sequence[Span]) -> Expected:

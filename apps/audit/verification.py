@@ -144,7 +144,8 @@ def _walk(
     for page in pages(scope):
         contents = [[_parsed(row.line) for row in portion.rows] for portion in page]
         wrong = _wrong_texts({digest for each in contents for content in each for digest in _named(content).values()})
-        expected = [source.expected([_span(portion) for portion in page]) for source in sources]
+        spans = [_span(portion, after=walk.chain.seq if portion.end.trail == walk.trail else 0) for portion in page]
+        expected = [source.expected(spans) for source in sources]
         for portion, parsed in zip(page, contents, strict=True):
             name = portion.end.trail
             if walk.trail != name:
@@ -156,10 +157,9 @@ def _walk(
         progress()
 
 
-def _span(portion: Portion) -> Span:
+def _span(portion: Portion, *, after: int) -> Span:
     """The stretch of a trail that a portion is to be held against: the last one answers for all that should follow."""
-    first = portion.rows[0].seq if portion.rows else portion.end.seq or 1
-    return Span(portion.end.trail, first, portion.rows[-1].seq if not portion.is_last else END)
+    return Span(portion.end.trail, after + 1, END if portion.is_last else portion.rows[-1].seq)
 
 
 class TrailWalk:
@@ -229,9 +229,9 @@ def _parsed(line: str) -> Content:
 
 
 def _named(content: Content) -> Mapping[str, str]:
-    """The texts an event names."""
+    """The texts an event names; none where its line is no event."""
     texts = content.get("texts")
-    return texts if isinstance(texts, dict) else {}
+    return {name: str(digest) for name, digest in texts.items()} if isinstance(texts, dict) else {}
 
 
 def _break_of_columns(row: Row, content: Content) -> Break | None:
@@ -257,7 +257,7 @@ def _break_of_columns(row: Row, content: Content) -> Break | None:
 
 
 def _break_of_texts(row: Row, content: Content, wrong: Mapping[str, str]) -> Break | None:
-    for name, digest in content["texts"].items():
+    for name, digest in _named(content).items():
         if digest in wrong:
             return Break(row.seq, f"the text “{name}” of event {row.seq} {wrong[digest]}")
     return None

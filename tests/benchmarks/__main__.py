@@ -11,7 +11,7 @@ from importlib import import_module
 
 from tests.benchmarks.studio import running_studio
 
-ALL = ("overhead", "first_sight", "at_once", "page", "pan", "ledger", "places", "limits", "lists")
+ALL = ("overhead", "first_sight", "at_once", "page", "pan", "ledger", "places", "limits", "lists", "seal", "verify")
 
 
 def main(names: list[str]) -> None:

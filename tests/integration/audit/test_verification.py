@@ -3,10 +3,12 @@
 import pytest
 
 from apps.audit import rows
+from apps.audit.anchors import seal_anchor
 from apps.audit.chain import seal
 from apps.audit.log import Entry, verify
 from apps.audit.models import Trail
-from tests.integration.audit.trails import Forgery, forgery, write
+from apps.audit.verification import TrailBreak, verify_trails
+from tests.integration.audit.trails import NOON, Forgery, forgery, write
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +44,46 @@ def test_a_long_trail_is_verified_page_by_page(monkeypatch: pytest.MonkeyPatch) 
     assert write("run:a", *[Entry("x")] * 8)
     assert verify("run:a").first_break is None
     assert reason(forged.plant()) == (9, "the text “t” of event 9 is gone, and was not erased")
+
+
+@pytest.mark.parametrize("length", [3, 4, 5, 8, 9])
+def test_anchors_are_held_against_pages_wherever_a_page_ends(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr(rows, "PAGE", 4)
+    for trail in ("run:a", "run:b"):
+        write(trail, *[Entry("x")] * (length - 2))
+    seal_anchor(now=NOON)
+    for trail in ("run:a", "run:b"):
+        write(trail, *[Entry("x")] * 2)
+    seal_anchor(now=NOON)
+
+    found = verify_trails(rows.Scope())
+
+    assert (found.whole.breaks, found.whole.trails, found.whole.events) == ([], 3, 2 * length + 2)
+    assert verify("run:a").events == length
+
+
+def test_the_anchors_of_a_long_trail_are_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "PAGE", 4)
+    for _ in range(11):
+        write("run:a", Entry("x"))
+        seal_anchor(now=NOON)
+
+    assert verify("run:a").first_break is None
+    assert verify("anchors").events == 11
+
+
+def test_only_the_trails_in_scope_are_verified() -> None:
+    write("run:a", Entry("x"))
+    broken = forgery(Entry("x"), Entry("x"))
+    del broken.events[0]
+    broken.plant()
+    Trail.objects.create(name="run:theirs", project="theirs")
+
+    assert verify_trails(rows.Scope(project="theirs")).whole.broken == 0
+    assert verify_trails(rows.Scope(trail="run:a")).whole.trails == 1
+    assert verify_trails(rows.Scope()).whole.breaks == [
+        TrailBreak("run:forged", 1, "event 1 is missing: event 2 follows event 0")
+    ]
 
 
 def test_a_changed_line_is_found(forged: Forgery) -> None:

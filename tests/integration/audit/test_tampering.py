@@ -1,0 +1,231 @@
+"""What the owner of the database changed is found and named: by a check, as pages show it, and by the command."""
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from apps.audit import checks
+from apps.audit.anchors import anchors_of, seal_anchor
+from apps.audit.log import Entry
+from apps.audit.models import Check
+from studio.embedded.postgres import OWNER, Postgres
+from tests.integration.audit.tampering import (
+    Log,
+    Owner,
+    anchor_anew,
+    events_of,
+    say_otherwise,
+    seal_anew,
+    trail_of,
+    without,
+)
+from tests.integration.audit.trails import ADA, NOON, write
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TRAIL = "run:a"
+
+
+@pytest.fixture
+def owner(postgres: Postgres) -> Owner:
+    return Owner(postgres.url(OWNER))
+
+
+@pytest.fixture
+def kept(transactional_db: None, tmp_path: Path) -> Path:
+    """Two trails, anchored twice; the anchors were kept elsewhere."""
+    write(TRAIL, Entry("run.submitted", texts={"task": "Compare A and B."}), Entry("run.approved"))
+    write("run:b", Entry("run.submitted"))
+    seal_anchor(now=NOON)
+    write(TRAIL, Entry("run.succeeded", {"cost_usd": "0.10"}, {"answer": "B."}))
+    seal_anchor(now=NOON)
+    path = tmp_path / "anchors.jsonl"
+    path.write_text("".join(anchor.written() + "\n" for anchor in anchors_of()))
+    return path
+
+
+# --- what is done --------------------------------------------------------------------------------------------------
+
+
+def change_a_row(log: Log) -> None:
+    events_of(log, TRAIL)[1]["line"] = events_of(log, TRAIL)[1]["line"].replace("approved", "rejected")
+
+
+def delete_a_row(log: Log) -> None:
+    without(log, "event", [events_of(log, TRAIL)[1]])
+
+
+def swap_a_text(log: Log) -> None:
+    next(row for row in log["payload"] if row["text"] == "B.")["text"] = "A."
+
+
+def take_a_text_away(log: Log) -> None:
+    without(log, "payload", [row for row in log["payload"] if row["text"] == "B."])
+
+
+def cut_the_end_off(log: Log) -> None:
+    """With the head set back, so that the chain by itself is sound."""
+    without(log, "event", events_of(log, TRAIL)[2:])
+    seal_anew(log, TRAIL)
+
+
+def compute_the_chain_anew(log: Log) -> None:
+    say_otherwise(events_of(log, TRAIL)[1], verb="run.rejected")
+    seal_anew(log, TRAIL)
+
+
+def take_the_trail_away(log: Log) -> None:
+    trail = trail_of(log, TRAIL)
+    log["event"] = [row for row in log["event"] if row["trail_id"] != trail["id"]]
+    log["payload"] = [row for row in log["payload"] if row["trail_id"] != trail["id"]]
+    without(log, "trail", [trail])
+
+
+def compute_the_anchors_anew_too(log: Log) -> None:
+    compute_the_chain_anew(log)
+    anchor_anew(log, sign=False)
+
+
+def forget_an_anchor(log: Log) -> None:
+    """Of the chain that is computed anew, the first anchor no longer stands beside its event."""
+    compute_the_chain_anew(log)
+    log["anchoredhead"] = [row for row in log["anchoredhead"] if row["trail"] != TRAIL]
+
+
+FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
+    (change_a_row, TRAIL, 2, "event 2 is not what was sealed: its text or its hash was changed"),
+    (delete_a_row, TRAIL, 2, "event 2 is missing: event 3 follows event 1"),
+    (swap_a_text, TRAIL, 3, "the text “answer” of event 3 is not the one that was sealed"),
+    (take_a_text_away, TRAIL, 3, "the text “answer” of event 3 is gone, and was not erased"),
+    (cut_the_end_off, TRAIL, 3, "the end is cut off: event 2 is the last, and anchor 2 names event 3"),
+    (compute_the_chain_anew, TRAIL, 2, "event 2 is not the one that anchor 1 names: it was sealed anew"),
+    (take_the_trail_away, TRAIL, 1, "the trail is gone: anchor 2 names event 3 of it"),
+    (compute_the_anchors_anew_too, TRAIL, 2, "anchor 1, which names event 2, does not bear the studio's signature"),
+    (forget_an_anchor, "anchors", 1, "anchor 1 names other heads in its line than are kept beside it"),
+]
+
+
+@pytest.mark.parametrize(("tamper", "trail", "seq", "reason"), FOUND, ids=[each[0].__name__ for each in FOUND])
+def test_it_is_found_and_named(
+    owner: Owner, kept: Path, tamper: Callable[[Log], None], trail: str, seq: int, reason: str
+) -> None:
+    owner.rewrite(tamper)
+
+    check = checked()
+    told = asked_of_the_command()
+
+    assert check.status == Check.Status.BROKEN
+    assert check.first_break == {"trail": trail, "seq": seq, "reason": reason}
+    assert (told["holds"], told["exit"]) == (False, 1)
+    assert told["breaks"][0] == {"trail": trail, "seq": seq, "reason": reason}
+    assert told["words"] == f"{trail} does not hold from event {seq} on: {reason}."
+
+
+def test_what_nobody_changed_holds(owner: Owner, kept: Path) -> None:
+    owner.rewrite(lambda log: None)  # the same rows, written anew
+
+    check = checked()
+    told = asked_of_the_command("--anchors", str(kept))
+
+    assert (check.status, check.broken, check.breaks) == (Check.Status.HOLDS, 0, [])
+    assert (check.trails, check.events) == (4, 7)  # two runs', the anchors', and the check's own beginning
+    assert (told["holds"], told["breaks"], told["exit"]) == (True, [], 0)
+    assert told["signatures_checked"] is True
+
+
+# --- what only anchors that were kept elsewhere tell ---------------------------------------------------------------
+
+
+def compute_all_anew_with_the_key(log: Log) -> None:
+    compute_the_chain_anew(log)
+    anchor_anew(log, sign=True)
+
+
+def compute_all_anew_and_drop_every_anchor(log: Log) -> None:
+    compute_the_chain_anew(log)
+    without(log, "event", events_of(log, "anchors"))
+    without(log, "trail", [trail_of(log, "anchors")])
+    log["anchor"], log["anchoredhead"] = [], []
+
+
+def cut_off_as_if_it_never_was(log: Log) -> None:
+    cut_the_end_off(log)
+    without(log, "event", events_of(log, "anchors")[1:])
+    seal_anew(log, "anchors")
+    log["anchor"] = [row for row in log["anchor"] if row["seq"] == 1]
+    log["anchoredhead"] = [row for row in log["anchoredhead"] if row["anchor_id"] == 1]
+
+
+OUTSIDE: list[tuple[Callable[[Log], None], str, int, str]] = [
+    (
+        compute_all_anew_with_the_key,
+        TRAIL,
+        2,
+        "event 2 is not the one that anchor 1 of anchors.jsonl names: it was sealed anew",
+    ),
+    (
+        compute_all_anew_and_drop_every_anchor,
+        TRAIL,
+        2,
+        "event 2 is not the one that anchor 1 of anchors.jsonl names: it was sealed anew",
+    ),
+    (
+        cut_off_as_if_it_never_was,
+        TRAIL,
+        3,
+        "the end is cut off: event 2 is the last, and anchor 2 of anchors.jsonl names event 3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tamper", "trail", "seq", "reason"), OUTSIDE, ids=[each[0].__name__ for each in OUTSIDE])
+def test_what_the_database_cannot_tell_an_anchor_that_was_kept_elsewhere_does(
+    owner: Owner, kept: Path, tamper: Callable[[Log], None], trail: str, seq: int, reason: str
+) -> None:
+    owner.rewrite(tamper)
+
+    assert asked_of_the_command()["holds"] is True
+    told = asked_of_the_command("--anchors", str(kept))
+
+    assert told["breaks"][0] == {"trail": trail, "seq": seq, "reason": reason}
+    assert "anchors" in {each["trail"] for each in told["breaks"]}
+
+
+@pytest.mark.parametrize("at", ["line", "signature", "hash", "prev", "key", "seq"])
+def test_a_changed_file_of_anchors_is_found_and_its_line_named(kept: Path, at: str) -> None:
+    first, second = kept.read_text().splitlines()
+    anchor = json.loads(second)
+    changed = anchor[at]
+    anchor[at] = changed + 1 if isinstance(changed, int) else ("1" if changed[0] != "1" else "2") + changed[1:]
+    kept.write_text(f"{first}\n{json.dumps(anchor)}\n")
+
+    told = asked_of_the_command("--anchors", str(kept))
+
+    assert told["holds"] is False
+    assert (told["breaks"][0]["trail"], told["breaks"][0]["seq"]) == ("anchors.jsonl", 2)
+
+
+# --- asking --------------------------------------------------------------------------------------------------------
+
+
+def checked() -> Check:
+    check = checks.start_check(project=None, by=ADA, now=timezone.now())
+    found = checks.carry_out(check.pk, now=timezone.now)
+    assert found is not None
+    return found
+
+
+def asked_of_the_command(*options: str) -> dict[str, Any]:
+    """What it prints as JSON, and its exit status with the words it ends in."""
+    told, exit_status, words = StringIO(), 0, ""
+    try:
+        call_command("verify_trails", "--json", *options, stdout=told)
+    except CommandError as error:
+        exit_status, words = error.returncode, str(error)
+    return {**json.loads(told.getvalue()), "exit": exit_status, "words": words}
