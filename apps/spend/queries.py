@@ -97,11 +97,11 @@ def spent_a_day(*, now: datetime, days: int = 30) -> list[Day]:
     return [Day(each, found.get(each, Spent())) for each in dates]
 
 
-def budgets(*, now: datetime) -> list[Standing]:
-    """Every budget, and how it stands."""
+def budgets(*, now: datetime, only: Q | None = None) -> list[Standing]:
+    """Every budget, or `only` some, and how each stands."""
     latest = Account.objects.filter(budget=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     rows = Budget.objects.select_related("project", "person", "profile", "worker").annotate(latest=Subquery(latest))
-    found = list(rows[:MOST_BUDGETS])
+    found = list((rows if only is None else rows.filter(only))[:MOST_BUDGETS])
     keys = [key_of(each, at=now) for each in found]
     last = [each.latest for each in found if each.period == Budget.Period.RUN]
     accounts = {each.budget_id: each for each in Account.objects.filter(Q(key__in=keys) | Q(pk__in=last))}

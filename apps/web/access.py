@@ -12,7 +12,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
 from apps.accounts.permits import check_may
 from apps.accounts.roles import Deed
 from apps.core.errors import NotFound
@@ -25,6 +25,13 @@ class NoSuchRun(NotFound):
 
     def __init__(self, code: str) -> None:
         super().__init__(f"There is no run {code[:20]}, or it is not yours to see.")
+
+
+class NoSuchProject(NotFound):
+    """There is no such project, or it is of others."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"There is no project {slug[:40]}, or it is not yours to see.")
 
 
 def person(request: HttpRequest) -> User:
@@ -56,6 +63,17 @@ def run_to_change(user: User, code: str) -> Run:
     check_may(user, Deed.ACT, run.project)
     check_not_erased(run)
     return run
+
+
+def visible_project(user: User, slug: str) -> Project:
+    """The project called `slug`, for whoever belongs to it.
+
+    :raises NoSuchProject: there is none, or it is of others.
+    """
+    found = None if "\0" in slug else Project.objects.visible_to(user).filter(slug=slug).first()
+    if found is None:
+        raise NoSuchProject(slug)
+    return found
 
 
 def wants_part(request: HttpRequest) -> bool:

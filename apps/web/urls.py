@@ -22,6 +22,7 @@ from apps.web.pool.conductors import urls as conductor_urls
 from apps.web.pool.workers import urls as worker_urls
 from apps.web.retention.of_project import urls as retention_urls
 from apps.web.retention.of_run import urls as run_retention_urls
+from apps.web.projects.pages import urls as project_urls
 from apps.web.run.holding import urls as holding_urls
 from apps.web.run.ledger import urls as ledger_urls
 from apps.web.run.page import urls as run_urls
@@ -68,6 +69,7 @@ urlpatterns: list[URLPattern] = [
     *run_retention_urls,
     *worker_urls,
     *people_urls,
+    *project_urls,
     path("favicon.ico", favicon, name="favicon"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

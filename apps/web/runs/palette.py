@@ -40,6 +40,7 @@ PLACES = (
     Place("Workers", "/workers/", keys="g w"),
     Place("Conductors", "/conductors/", keys="g o"),
     Place("Compare two runs", "/compare/"),
+    Place("Projects", "/projects/"),
     Place("Account and password", "/account/"),
 )
 
