@@ -22,6 +22,8 @@ from apps.web.pool.conductors import urls as conductor_urls
 from apps.web.pool.workers import urls as worker_urls
 from apps.web.retention.of_project import urls as retention_urls
 from apps.web.retention.of_run import urls as run_retention_urls
+from apps.web.rules.page import urls as rule_urls
+from apps.web.run.excepting import urls as excepting_urls
 from apps.web.projects.pages import urls as project_urls
 from apps.web.run.holding import urls as holding_urls
 from apps.web.run.ledger import urls as ledger_urls
@@ -50,6 +52,7 @@ urlpatterns: list[URLPattern] = [
     *peek_urls,
     *palette_urls,
     *holding_urls,
+    *excepting_urls,
     *plan_urls,
     *run_urls,
     *viewing_urls,
@@ -68,6 +71,7 @@ urlpatterns: list[URLPattern] = [
     *retention_urls,
     *run_retention_urls,
     *worker_urls,
+    *rule_urls,
     *people_urls,
     *project_urls,
     path("favicon.ico", favicon, name="favicon"),

@@ -31,6 +31,7 @@ GIVEN = """
     WHERE reader.run_id = %(run)s AND source.status = ANY(%(done)s)
 """
 CHARS_PER_TOKEN = 4
+FORBIDDEN = mark_safe(' data-forbidden="true"')
 IN_WORDS = {
     "given": "{tokens} passed",
     "may": "may read it, nothing has passed yet",
@@ -66,6 +67,7 @@ class Cell:
     state: str
     tokens: int
     is_estimated: bool
+    is_forbidden: bool = False
 
     @property
     def figure(self) -> str:
@@ -79,7 +81,8 @@ class Cell:
     @property
     def words(self) -> str:
         tokens = f"{'about ' if self.is_estimated else ''}{plural(self.tokens, 'token')}"
-        return f"Step {self.row}, of step {self.column}: {IN_WORDS[self.state].format(tokens=tokens)}"
+        said = f"Step {self.row}, of step {self.column}: {IN_WORDS[self.state].format(tokens=tokens)}"
+        return f"{said}; what a flow rule holds the run for goes this way" if self.is_forbidden else said
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,10 @@ class Row:
     def _link(self, cell: Cell) -> SafeString:
         edge = f"{cell.source}:{self.step.key}"
         return format_html(
-            '<td data-cell="{}"><a href="{}?view=matrix&amp;edge={}" id="m{}-{}" data-edge="{}"'
+            '<td data-cell="{}"{}><a href="{}?view=matrix&amp;edge={}" id="m{}-{}" data-edge="{}"'
             ' title="{}" aria-label="{}">{}</a></td>',
             cell.state,
+            FORBIDDEN if cell.is_forbidden else "",
             self.page_url,
             quote(edge, safe=":"),
             cell.row,
@@ -183,11 +187,12 @@ class Matrix:
         if source.key not in step.access:
             return Cell(row, column, source.key, "never", 0, False)
         passed = self._passed.get((step.key, source.key))
+        is_forbidden = (source.key, step.key) in self.standing.forbidden_edges
         if passed is None:
-            return Cell(row, column, source.key, "may", 0, False)
+            return Cell(row, column, source.key, "may", 0, False, is_forbidden)
         counted = self._counted.get(source.key)
         tokens = -(-passed.chars // CHARS_PER_TOKEN) if counted is None else counted
-        return Cell(row, column, source.key, passed.state, tokens, counted is None)
+        return Cell(row, column, source.key, passed.state, tokens, counted is None, is_forbidden)
 
     @cached_property
     def _passed(self) -> Mapping[tuple[str, str], Passed]:

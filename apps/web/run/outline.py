@@ -130,7 +130,7 @@ def _with_stand_in(note: str, step: Step, calls: Sequence[Attempt], looks: Mappi
 def _waiting(run: Run, step: Step, waits_for: Sequence[int]) -> str:
     if run.status == Run.Status.HELD and run.hold in ("", Run.Hold.REVIEW):
         return "not approved yet"
-    if run.status == Run.Status.HELD and run.held_by.get("step") == step.key:
+    if run.status == Run.Status.HELD and _is_held_at(run, step):
         return _held(run, step)
     if step.key in run.breakpoints and step.key not in run.passed:
         return "pauses before it"
@@ -141,9 +141,15 @@ def _waiting(run: Run, step: Step, waits_for: Sequence[int]) -> str:
     return f"waits for {listed(waits_for)}" if waits_for else "next"
 
 
+def _is_held_at(run: Run, step: Step) -> bool:
+    return step.key == run.held_by.get("step") or (
+        run.hold == Run.Hold.RULES and step.key in run.held_by.get("steps", ())
+    )
+
+
 def _held(run: Run, step: Step) -> str:
-    if run.hold == Run.Hold.LIMIT:
-        return "held: limit"
+    if run.hold in (Run.Hold.LIMIT, Run.Hold.RULES):
+        return f"held: {run.hold}"
     return "held: breakpoint" if run.held_by.get("breakpoint") == step.key else "held: paused"
 
 

@@ -20,6 +20,7 @@ from apps.web.run.nests import Nest, nests_of
 from apps.web.run.outline import Line, lines_of
 from apps.web.run.paused import Paused, Rejected, Written, paused_of, rejected_of, written_in
 from apps.web.run.rounds import Round, is_in_turns, rounds_of
+from apps.web.run.ruled import Ruled, foretold_of, ruled_of
 from apps.web.run.whence import Whence
 from apps.web.words.figures import plural, seconds, usd
 from apps.web.words.looks import Look, looks_of
@@ -100,6 +101,28 @@ class Standing:
         """How it is paused; None where it is not."""
         return paused_of(self.run)
 
+    @cached_property
+    def ruled(self) -> Ruled | None:
+        """What flow rules hold it for; None where none do."""
+        return ruled_of(self.run)
+
+    @cached_property
+    def foretold(self) -> Ruled | None:
+        """What flow rules would hold it for, were its plan approved as it is; None where nothing."""
+        return foretold_of(self.run) if self.is_in_review else None
+
+    @property
+    def forbids(self) -> frozenset[str]:
+        """The steps that would read what rules keep from their workers."""
+        ruled = self.ruled or self.foretold
+        return ruled.steps if ruled else frozenset()
+
+    @cached_property
+    def forbidden_edges(self) -> frozenset[tuple[str, str]]:
+        """The access edges, (source, reader), along which they would come to read it."""
+        ruled = self.ruled or self.foretold
+        return ruled.edges if ruled else frozenset()
+
     @property
     def is_in_review(self) -> bool:
         """Whether its plan waits for somebody to look at it."""
@@ -157,6 +180,8 @@ class Standing:
             return f"{state}, to be paused"
         if self.held:
             return f"{state}: limit"
+        if self.ruled:
+            return f"{state}: rules"
         return "Paused" if self.paused else state
 
     @property
@@ -164,6 +189,7 @@ class Standing:
         """By what a page tells whether its buttons are still those that this run needs."""
         held_by = self.run.held_by if self.run.status == Run.Status.HELD else {}
         about = [str(held_by[name]) for name in ("step", "spent_usd", "breakpoint") if held_by.get(name)]
+        about += [each["name"] for each in held_by.get("rules", ())[:1]]
         return " ".join([self.run.status, *(["pausing"] if self.is_pausing else []), *about])
 
     @property

@@ -14,8 +14,8 @@ from apps.web.run.standing import Standing
 from apps.web.run.timescale import Scale, Stretch
 from apps.web.words.looks import Look
 
-HELD, LET_GO = "run.held", ("run.approved", "run.resumed")
-HELD_FOR = {"review": "held for review", "limit": "held at a limit", "pause": "paused"}
+HELD, LET_GO = "run.held", ("run.approved", "run.resumed", "run.excepted")
+HELD_FOR = {"review": "held for review", "limit": "held at a limit", "pause": "paused", "rules": "held by rules"}
 
 
 @dataclass(frozen=True)

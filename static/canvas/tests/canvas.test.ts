@@ -368,6 +368,29 @@ describe("doors and limits in the graph", () => {
     ]);
   });
 
+  test("what flow rules hold is told at the steps and the edges on its way, until somebody approves it", () => {
+    const rules = [{ carries: "secret", needs: "trusted", reader: "s3", model: "atlas", path: ["s1", "s2", "s3"] }];
+    const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: ["s1", "s2"] });
+    const held = graphOf(view(trail.add("run.held", { reason: "rules", step: "s3", steps: ["s3"], rules })), sight());
+    expect(held.cards.map(({ problems }) => problems.map(({ message, severity }) => `${severity}: ${message}`))).toEqual([
+      [],
+      [],
+      ["error: Atlas may not read what is secret: it is not trusted"],
+    ]);
+    expect(held.edges.filter(({ problem }) => problem !== null).map(({ source, reader }) => [source, reader])).toEqual([
+      ["s1", "s2"],
+      ["s2", "s3"],
+    ]);
+    const approved = graphOf(view(trail.add("run.excepted", { rules }, { reason: "Agreed." })), sight());
+    expect([...approved.cards.flatMap(({ problems }) => problems), ...approved.edges.filter(({ problem }) => problem)]).toEqual([]);
+  });
+
+  test("what rules hold in a run within is not told at the steps around it", () => {
+    const rules = [{ carries: "secret", needs: "trusted", reader: "s1", model: "atlas", path: ["task:", "s1"] }];
+    const trail = begun().add("run.held", { reason: "rules", step: "s1", steps: ["s1"], rules, within: "abcd2345" });
+    expect(cards(trail).flatMap(({ problems }) => problems)).toEqual([]);
+  });
+
   test("a planner that waits has a note in the place of steps", () => {
     const trail = new Trail().submitted().add("planning.waiting", { conductor: "sim", ...waits });
     const { notes, cards, rounds } = graphOf(view(trail), sight());

@@ -1,5 +1,6 @@
 /* The graph of a run, made from its state and from the plan being written; those of the runs nested in it within. */
 import { drafted, type DraftedStep } from "../draft";
+import type { Forbidden } from "../live/events";
 import type { Draft } from "../live/session";
 import { hasResult, isInTurns, type RunState, type Step } from "../live/state";
 import { capitalised, count, list, plural, seconds } from "../numbers";
@@ -71,11 +72,25 @@ function cardOf(step: Step, state: RunState, sight: Sight, prefix: string): Card
     hasBreakpoint: state.breakpoints.includes(step.key),
     isUrgent: step.waiting !== "" || isHeldAt(step, state),
     stream: step.status === "running" && attempt?.status === "running" ? `a${attempt.id}` : null,
-    problems: state.warnings
-      .filter((warning) => warning.step === step.key)
-      .map(({ message }) => ({ message, severity: "warning" })),
+    problems: [
+      ...state.forbidden.filter((each) => each.reader === step.key).map((each) => forbiddenIn(each, sight)),
+      ...state.warnings
+        .filter((warning) => warning.step === step.key)
+        .map(({ message }) => ({ message, severity: "warning" as const })),
+    ],
     nest: step.nested === null ? null : nestOf(step.nested, key, sight),
   };
+}
+
+function forbiddenIn({ carries, needs, model }: Forbidden, { workers }: Sight): Card["problems"][number] {
+  const who = lookOf(workers, model).name;
+  return { message: `${who} may not read what is ${carries}: it is not ${needs}`, severity: "error" };
+}
+
+/** What a rule says of the text that would pass from `source` to `reader` on its way; null where none does. */
+function forbiddenOn(state: RunState, source: string, reader: string): string | null {
+  const found = state.forbidden.find(({ path }) => path.some((key, at) => key === source && path[at + 1] === reader));
+  return found === undefined ? null : `What is ${found.carries} would go this way to a model that is not ${found.needs}`;
 }
 
 function nestOf(code: string, key: string, sight: Sight): Nest {
@@ -93,7 +108,7 @@ function edgesOf(state: RunState, prefix: string): Edge[] {
       reader: prefix + step.key,
       tokens: tokensOf(byKey.get(source)),
       isUncounted: byKey.get(source)?.status === "written",
-      problem: null,
+      problem: forbiddenOn(state, source, step.key),
     })),
   );
 }
@@ -140,7 +155,8 @@ function metaOf(step: Step): string {
   return step.durationMs === null ? "" : seconds(step.durationMs);
 }
 
-const isHeldAt = (step: Step, { status, heldAt }: RunState): boolean => status === "held" && heldAt === step.key;
+const isHeldAt = (step: Step, { status, heldAt, heldFor }: RunState): boolean =>
+  status === "held" && heldAt === step.key && heldFor !== "rules"; // which the card tells as its problem
 
 function textOf(step: Step, state: RunState, sight: Sight): string {
   const { steps } = state;

@@ -130,11 +130,26 @@ export type RunEvent =
   | Sealed<"run.failed", { step: string | null; code: string }, { error?: string }>
   | Sealed<"run.pausing", Record<string, never>>
   | Sealed<"run.breakpoints", { steps: string[] }>
-  | Sealed<"run.held", { reason: string; step?: string | null; steps?: string[]; breakpoint?: string; limit?: Limit }>
+  | Sealed<
+      "run.held",
+      {
+        reason: string;
+        step?: string | null;
+        steps?: string[];
+        breakpoint?: string;
+        limit?: Limit;
+        rules?: Forbidden[];
+        within?: string;
+      }
+    >
+  | Sealed<"run.excepted", { rules: Forbidden[] }, { reason?: string }>
   | Sealed<"run.rejected", Record<string, never>, { reason?: string }>
   | Sealed<"run.resumed", { limit_usd: string | null }, { reason?: string }>
   | Sealed<"run.approved", Record<string, never>>
   | Sealed<"run.forked", { child: string }>;
+
+/** What a flow rule holds a run for: a model that would read what carries a tag, and the way by which it would. */
+export type Forbidden = { carries: string; needs: string; reader: string; model: string; path: string[] };
 
 export type Verb = RunEvent["verb"];
 

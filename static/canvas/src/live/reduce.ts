@@ -122,12 +122,13 @@ function apply(state: RunState, event: RunEvent): RunState {
       return { ...state, breakpoints: event.data.steps };
     case "run.held":
       return held(state, event);
-    case "run.resumed": {
+    case "run.resumed":
+    case "run.excepted": {
       const status = goOn(state, state.steps.length > 0 ? "running" : "queued");
-      return { ...state, status, heldFor: null, heldAt: null, brokeAt: null, pausing: false };
+      return { ...state, status, heldFor: null, heldAt: null, brokeAt: null, forbidden: [], pausing: false };
     }
     case "run.approved":
-      return { ...state, status: goOn(state, "running"), heldFor: null };
+      return { ...state, status: goOn(state, "running"), heldFor: null, forbidden: [] };
     case "run.forked":
       return { ...state, children: [...state.children, event.data.child] };
     case "run.stopped":
@@ -180,9 +181,10 @@ function spent(state: RunState, bill: { tokens: number; cost: string | null }): 
 
 /** Nothing waits at a door any more: calls that were not made are asked for again. */
 function held(state: RunState, event: Of<"run.held">): RunState {
-  const { reason, step, breakpoint } = event.data;
+  const { reason, step, breakpoint, rules, within } = event.data;
+  const forbidden = within === undefined ? (rules ?? []) : [];
   const steps = state.steps.map((each) => (each.waiting === "" ? each : { ...each, waiting: "" }));
-  const why = { heldFor: reason, heldAt: step ?? null, brokeAt: breakpoint ?? null, pausing: false };
+  const why = { heldFor: reason, heldAt: step ?? null, brokeAt: breakpoint ?? null, forbidden, pausing: false };
   return { ...state, ...why, status: goOn(state, "held"), steps, planningWaits: "" };
 }
 

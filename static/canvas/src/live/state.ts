@@ -1,5 +1,5 @@
 /* The state of a run as a viewer knows it: plain data, a function of the events seen so far. */
-import type { AnswerDetail, Sink, Verdict, Warning } from "./events";
+import type { AnswerDetail, Forbidden, Sink, Verdict, Warning } from "./events";
 
 export type RunStatus = "queued" | "planning" | "held" | "running" | "succeeded" | "failed" | "cancelled";
 export type StepStatus = "waiting" | "running" | "succeeded" | "reused" | "written" | "failed" | "skipped" | "cancelled";
@@ -103,12 +103,14 @@ export type RunState = {
   costUsd: number;
   /** Some calls had no known price, so `costUsd` is only a part. */
   unpriced: boolean;
-  /** "review", "limit" or "pause". */
+  /** "review", "limit", "pause" or "rules". */
   heldFor: string | null;
   /** The step that was to begin when the run was held. */
   heldAt: string | null;
   /** The step before which it was to pause; null where a person paused the whole run. */
   brokeAt: string | null;
+  /** What flow rules hold it for, of its own steps. */
+  forbidden: readonly Forbidden[];
   /** Somebody has paused it, and what is under way ends yet. */
   pausing: boolean;
   /** The steps before which it pauses. */
@@ -149,6 +151,7 @@ export const NOTHING: RunState = {
   heldFor: null,
   heldAt: null,
   brokeAt: null,
+  forbidden: [],
   pausing: false,
   breakpoints: [],
   rejected: null,

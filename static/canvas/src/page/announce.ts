@@ -65,6 +65,7 @@ function sentence(event: RunEvent, state: RunState): string | null {
     case "run.rejected":
       return "The plan was rejected.";
     case "run.resumed":
+    case "run.excepted":
       return "The run goes on.";
     case "run.stopped":
       return "The run was stopped.";
@@ -91,6 +92,7 @@ function grown(steps: readonly AdoptedStep[], state: RunState): string {
 
 function held({ reason, breakpoint }: { reason: string; breakpoint?: string }, state: RunState): string {
   if (reason === "limit") return "The run is held at a limit of money.";
+  if (reason === "rules") return "The run is held by flow rules.";
   if (reason !== "pause") return "The run waits for approval.";
   const step = stepOf(state, breakpoint ?? null);
   return step === undefined ? "The run is paused." : `The run is paused before step ${step.position}.`;
