@@ -22,6 +22,7 @@ from apps.web.health import is_driver_seen
 from apps.web.posted import key_of, usd_in
 from apps.web.runs.lines import lines_of
 from apps.web.runs.page import visible_runs
+from apps.web.starting.carries import AGAIN, Carries, tags_offered
 from apps.web.starting.choices import choices_of, offered_by
 from apps.workers.found import Found, keys_not_taken
 from apps.workers.models import Profile
@@ -33,7 +34,7 @@ MOST_PROJECTS = 200
 MOST_WORKERS = 200
 LONGEST_SLUG = 40
 LIMITS = ("max_steps", "rounds", "limit_usd", "workers")  # in the fold
-FIELDS = ("task", "project", "profile", *LIMITS, "unknown_price")
+FIELDS = ("task", "project", "profile", "attachments", "tags", *LIMITS, "unknown_price")
 
 EXAMPLES = {
     "1": (
@@ -67,6 +68,7 @@ class TaskForm:
     limit_usd: str = ""
     workers: tuple[str, ...] = ()  # none ticked: as the profile says
     unknown_price: bool = False
+    carries: Carries = field(default_factory=Carries)
     submit_key: str = field(default_factory=lambda: uuid.uuid4().hex)
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -90,7 +92,7 @@ class TaskForm:
     def key(self) -> str | None:
         limits = (self.max_steps, self.rounds, self.limit_usd, *self.workers)
         how = "draw" if self.draws else str(self.review)
-        return key_of(self.submit_key, self.task, self.project, self.profile, how, *limits)
+        return key_of(self.submit_key, self.task, self.project, self.profile, how, self.carries.written, *limits)
 
     def refuse(self, refusal: Invalid) -> None:
         """Note what is wrong; what no field of the form is to blame for is said at the profile, where it is set."""
@@ -164,9 +166,11 @@ def submit(form: TaskForm, *, by: User) -> Run:
     profile = Profile.objects.usable_in(project).enabled().filter(slug=form.profile.replace("\0", "")).first()
     if profile is None:
         raise Invalid("There is no such profile any more. Choose another one.", field="profile")
+    task, labels = form.carries.attached_to(form.task)
     if form.draws:
         return draw_run(
-            task=form.task,
+            task=task,
+            labels=labels,
             profile=profile,
             by=by,
             now=timezone.now(),
@@ -177,7 +181,8 @@ def submit(form: TaskForm, *, by: User) -> Run:
             submit_key=form.key,
         )
     return submit_run(
-        task=form.task,
+        task=task,
+        labels=labels,
         profile=profile,
         by=by,
         now=timezone.now(),
@@ -211,6 +216,7 @@ def compose(request: HttpRequest) -> HttpResponse:
     user = person(request)
     if request.method == "POST":
         form = TaskForm.of(request.POST)
+        form.carries = Carries.of(request)
         if request.POST.get("how") == "project":  # another one was chosen: what it offers is shown
             return _page(request, user, form)
         check(form)
@@ -219,6 +225,8 @@ def compose(request: HttpRequest) -> HttpResponse:
                 return redirect("run-edit" if form.draws else "run", submit(form, by=user).code)
         except Invalid as refusal:
             form.refuse(refusal)
+        if form.carries.files:
+            form.errors.setdefault("attachments", AGAIN)
         return _page(request, user, form, status=422)
     if wants_part(request):
         return _recent(request, user)
@@ -240,6 +248,7 @@ def _page(request: HttpRequest, user: User, form: TaskForm, *, status: int = 200
         "has_driver": is_driver_seen(),
         "found": _found_keys(user),
         "examples": [(number, *example) for number, example in EXAMPLES.items()],
+        "tags": tags_offered(project),
         "most_steps": MOST_STEPS,
         "most_rounds": MOST_ROUNDS,
         "project": project,

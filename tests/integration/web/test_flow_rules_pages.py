@@ -1,0 +1,380 @@
+"""Flow rules in pages: their own, the run that they hold, and the task that is handed in with tags and files."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from apps.accounts.models import Membership, Project, User
+from apps.audit import log
+from apps.runs.flow import Flow
+from apps.runs.guard import held_by
+from apps.runs.labels import Labels
+from apps.runs.models import Run
+from apps.workers.models import FlowRule, Profile, Tag, Worker
+from apps.workers.rules import add_rule, add_tag, trail_of
+from tests.factories import NOON, Driving, chain, make_pool, make_run
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def project(ada: User) -> Project:
+    assert ada.home_project is not None
+    return ada.home_project
+
+
+@pytest.fixture
+def admin(ada: User, project: Project) -> User:
+    Membership.objects.filter(user=ada).update(role=Membership.Role.ADMIN)
+    return ada
+
+
+@pytest.fixture
+def rule(admin: User, project: Project) -> FlowRule:
+    """What carries `secret` may only be read by models with `trusted`."""
+    for name in ("secret", "trusted"):
+        add_tag(project=project, name=name, by=admin, now=NOON)
+    given = {"carries": "secret", "needs": "trusted", "words": "The client asked for it."}
+    return add_rule(project=project, by=admin, now=NOON, **given)
+
+
+@pytest.fixture
+def held(admin: User, rule: FlowRule) -> Run:
+    """A run of three steps, each of which reads those before it, held by the rule."""
+    driving = Driving(make_run(by=admin, labels=Labels(tags=("secret",))))
+    driving.plan(chain("Compute the growth", "Check it", "Answer the task"))
+    assert driving.run.workflow is not None
+    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow))
+    driving.write(driving.desk.hold, reason=stop.reason, about=stop.about, steps=["s1", "s2", "s3"])
+    return driving.told()
+
+
+def words(page: bytes) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page.decode())).split())
+
+
+def told(answer: Any) -> list[str]:
+    return [str(message) for message in get_messages(answer.wsgi_request)]
+
+
+def address(project: Project) -> str:
+    return f"/projects/{project.slug}/rules/"
+
+
+# --- the page of a project's rules -----------------------------------------------------------------------------------
+
+
+def test_an_admin_adds_tags_and_a_rule_between_them(browser: Client, admin: User, project: Project) -> None:
+    for name in ("client-confidential", "eu-hosted"):
+        added = browser.post(address(project), {"action": "add-tag", "name": name, "words": "Said in the contract."})
+        assert (added.status_code, told(added)[-1]) == (302, f"Tag “{name}” added.")
+    given = {"action": "add-rule", "carries": "client-confidential", "needs": "eu-hosted", "words": "Article 44."}
+    assert browser.post(address(project), given).status_code == 302
+
+    page = words(browser.get(address(project)).content)
+    assert "What carries client-confidential may only be read by models with eu-hosted Article 44." in page
+    events = log.read(trail_of(project))
+    assert [event.verb for event in events] == ["tag.added", "tag.added", "rule.added"]
+    assert events[2].data["carries"] == "client-confidential"
+    assert events[2].texts["words"] == "Article 44."
+
+
+def test_without_rules_it_says_what_to_begin_with(browser: Client, admin: User, project: Project) -> None:
+    assert "Begin with two tags" in words(browser.get(address(project)).content)
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "message"),
+    [
+        ({"action": "add-tag", "name": "Client Confidential"}, 422, "Name the tag with lower-case letters"),
+        ({"action": "add-tag", "name": "secret"}, 409, "There is a tag “secret” already."),
+        ({"action": "add-tag", "name": "new", "words": "x" * 201}, 422, "Say it in at most 200 characters."),
+        ({"action": "add-rule", "carries": "nothing", "needs": "trusted"}, 422, "“nothing” is no tag of"),
+        ({"action": "add-rule", "carries": "secret", "needs": "trusted"}, 409, "There is a rule already"),
+        ({"action": "change", "rule": "999"}, 422, "There is no such rule of this project."),
+        ({"action": "dance"}, 422, "There is no such rule of this project."),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_is_kept(
+    browser: Client, project: Project, rule: FlowRule, given: dict[str, str], status: int, message: str
+) -> None:
+    answer = browser.post(address(project), given)
+
+    assert answer.status_code == status
+    assert message in words(answer.content)
+    assert given.get("name", "") in answer.content.decode()
+
+
+def test_a_rule_is_switched_off_and_of_two_who_change_it_the_second_is_told(
+    browser: Client, project: Project, rule: FlowRule
+) -> None:
+    change = {"action": "change", "rule": rule.pk, "seen": 1, "carries": "secret", "needs": "trusted", "words": ""}
+
+    off = browser.post(address(project), change)
+    late = browser.post(address(project), {**change, "enabled": "on"})
+
+    assert told(off) == ["Rule switched off: what carries secret may only be read by models with trusted."]
+    assert late.status_code == 409
+    assert "Somebody has changed this rule since you opened it." in words(late.content)
+    rule.refresh_from_db()
+    assert (rule.enabled, rule.words, rule.version) == (False, "", 2)
+    assert log.read(trail_of(project))[-1].data["before"] == {"enabled": True}
+
+
+def test_an_analyst_reads_the_rules_and_changes_none(browser: Client, ada: User, project: Project) -> None:
+    Tag.objects.create(project=project, name="secret", created_at=NOON)
+    FlowRule.objects.create(project=project, carries="secret", needs="trusted", created_at=NOON)
+
+    page = browser.get(address(project)).content.decode()
+    refused = browser.post(address(project), {"action": "add-tag", "name": "mine"})
+
+    assert "Admins of the project add and change them." in page
+    assert 'method="post"' not in page.split("<main")[1]
+    assert refused.status_code == 403
+    assert Tag.objects.count() == 1
+
+
+def test_the_rules_of_others_are_not_there(other_browser: Client, project: Project, rule: FlowRule) -> None:
+    assert other_browser.get(address(project)).status_code == 404
+    assert other_browser.post(address(project), {"action": "add-tag", "name": "mine"}).status_code == 404
+
+
+def test_a_rule_of_another_project_is_not_changed_from_here(
+    browser: Client, bob: User, admin: User, project: Project
+) -> None:
+    assert bob.home_project is not None
+    other = FlowRule.objects.create(project=bob.home_project, carries="a", needs="b", created_at=NOON)
+
+    answer = browser.post(address(project), {"action": "change", "rule": other.pk, "seen": 1})
+
+    assert answer.status_code == 422
+    other.refresh_from_db()
+    assert other.version == 1
+
+
+def test_rules_of_the_whole_studio_hold_everywhere_and_are_changed_elsewhere(
+    browser: Client, admin: User, project: Project
+) -> None:
+    FlowRule.objects.create(carries="secret", needs="trusted", created_at=NOON)
+
+    page = browser.get(address(project)).content.decode()
+
+    assert "of the whole studio" in page
+    assert 'name="rule"' not in page
+
+
+def test_a_run_is_held_against_the_rules_whether_they_are_in_force_or_not(
+    browser: Client, project: Project, held: Run, rule: FlowRule
+) -> None:
+    FlowRule.objects.update(enabled=False)
+    FlowRule.objects.create(project=project, carries="trusted", needs="secret", created_at=NOON)
+
+    page = words(browser.get(f"{address(project)}?run={held.code}").content)
+
+    assert "1 of 2 rules would have held" in page
+    assert "(switched off)" in page
+    assert "the task → , read by the planner" in page
+    assert "the task → , read by step 3" in page
+    assert "There is no run “zzz” in Ada." in words(browser.get(f"{address(project)}?run=zzz").content)
+
+
+# --- the run that rules hold -----------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_held_says_by_which_path_and_why(browser: Client, held: Run) -> None:
+    page = words(browser.get(f"/runs/{held.code}/").content)
+
+    assert "Held: rules" in page
+    assert "Held by 3 flow rule paths." in page
+    assert "the task → , read by step 2" in page
+    assert "may only be read by models with trusted , and" in page
+    assert "The client asked for it." in page
+    assert page.count("held: rules") == 3
+
+
+def test_outline_matrix_and_panel_show_where(browser: Client, held: Run, rule: FlowRule) -> None:
+    Worker.objects.filter(slug="sim-birch").update(tags=["secret"])
+    assert held.workflow is not None
+    Run.objects.filter(pk=held.pk).update(
+        held_by={**held.held_by, "rules": [{**held.held_by["rules"][2], "path": ["s1", "s2", "s3"]}], "steps": ["s3"]}
+    )
+
+    outline = browser.get(f"/runs/{held.code}/outline/").content.decode()
+    matrix = browser.get(f"/runs/{held.code}/?view=matrix").content.decode()
+
+    assert re.findall(r'data-step="(s\d)" data-forbidden="true"', outline) == ["s3"]
+    assert re.findall(r'data-cell="may" data-forbidden="true"><a[^>]*data-edge="([^"]*)"', matrix) == ["s1:s2", "s2:s3"]
+    assert "what a flow rule holds the run for goes this way" in matrix
+    panel = words(browser.get(f"/runs/{held.code}/steps/s3/").content)
+    assert "by a flow rule that holds the run." in panel
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["form", "htmx"])
+def test_an_admin_approves_it_with_a_reason(browser: Client, held: Run, headers: dict[str, str]) -> None:
+    refused = browser.post(f"/runs/{held.code}/except/", {"reason": " "}, headers=headers)
+    assert refused.status_code == 422
+    assert "Say why it may be read all the same" in words(refused.content)
+
+    browser.post(f"/runs/{held.code}/except/", {"reason": "They agreed."}, headers=headers)
+
+    held.refresh_from_db()
+    assert (held.status, len(held.excepted)) == (Run.Status.QUEUED, 3)
+    event = log.read(held.trail)[-1]
+    assert (event.verb, event.texts["reason"]) == ("run.excepted", "They agreed.")
+    late = browser.post(f"/runs/{held.code}/except/", {"reason": "Again."})
+    assert told(late)[-1:] == [f"No rules hold run {held.code} any more."]
+
+
+def test_an_analyst_is_shown_who_may_and_is_refused(browser: Client, ada: User, held: Run) -> None:
+    Membership.objects.filter(user=ada).update(role=Membership.Role.ANALYST)
+
+    page = browser.get(f"/runs/{held.code}/").content.decode()
+    refused = browser.post(f"/runs/{held.code}/except/", {"reason": "Please."})
+
+    assert "An admin of the project can approve it with a reason." in page
+    assert f"/runs/{held.code}/except/" not in page
+    assert refused.status_code == 403
+    assert Run.objects.get(pk=held.pk).status == Run.Status.HELD
+
+
+def test_it_can_be_checked_again(browser: Client, held: Run, rung: list[int]) -> None:
+    browser.post(f"/runs/{held.code}/go-on/", {})
+
+    assert Run.objects.get(pk=held.pk).status == Run.Status.QUEUED
+
+
+def test_a_plan_that_waits_for_review_says_that_rules_will_hold_it(
+    browser: Client, admin: User, rule: FlowRule
+) -> None:
+    driving = Driving(make_run(by=admin, review=True, labels=Labels(tags=("secret",))))
+    driving.plan(chain("Compute the growth", "Answer the task"), hold=True)
+
+    page = words(browser.get(f"/runs/{driving.run.code}/").content)
+
+    assert "Approved as it is, flow rules will hold it: the task → , read by step 1" in page
+
+
+def test_a_page_of_many_paths_folds_most_of_them(browser: Client, admin: User, rule: FlowRule) -> None:
+    driving = Driving(make_run(by=admin, labels=Labels(tags=("secret",))))
+    driving.plan(chain(*(f"Step {number}" for number in range(30))))
+    assert driving.run.workflow is not None
+    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow))
+    driving.write(driving.desk.hold, reason=stop.reason, about=stop.about, steps=["s1"])
+
+    page = words(browser.get(f"/runs/{driving.run.code}/").content)
+
+    assert "Held by 30 flow rule paths." in page
+    assert "18 more" in page
+
+
+# --- handing in ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pool(admin: User) -> Profile:
+    return make_pool()
+
+
+def filled(**fields: Any) -> dict[str, Any]:
+    return {"task": "What does it say?", "profile": "studio-ultra", "submit_key": "k" * 32, **fields}
+
+
+def file(name: str, body: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, body, content_type="text/plain")
+
+
+def test_a_task_is_handed_in_with_tags_and_files(browser: Client, rule: FlowRule, pool: Profile) -> None:
+    given = filled(
+        tags=["trusted"], file_tags=["secret"], attachments=[file("a/offer.txt", b"\xef\xbb\xbf14 EUR\r\nnet")]
+    )
+
+    assert browser.post("/", given).status_code == 302
+
+    run = Run.objects.get()
+    assert run.title == "What does it say?"
+    assert re.search(r"^Attachment “offer.txt”, between two lines of (\S+):\n\1\n14 EUR\nnet\n\1$", run.task, re.M)
+    assert run.setup["tags"] == ["trusted"]
+    assert run.setup["attachments"] == [{"name": "offer.txt", "chars": 10, "tags": ["secret"]}]
+
+
+def test_the_same_pressed_twice_is_one_run_and_with_another_file_another(
+    browser: Client, rule: FlowRule, pool: Profile
+) -> None:
+    for body in (b"one", b"one", b"two"):
+        browser.post("/", filled(attachments=[file("a.txt", body)]))
+
+    assert Run.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([file("cat.png", b"\x89PNG\xff\xfe")], "“cat.png” is no text in UTF-8."),
+        ([file("zero.txt", b"a\0b")], "“zero.txt” is no text"),
+        ([file("blank.txt", b" \n ")], "There is nothing in “blank.txt”."),
+        ([file("long.txt", b"x" * 1_000_001)], "“long.txt” has 1,000,001 bytes; at most 1,000,000 can be attached."),
+        ([file(f"{number}.txt", b"x") for number in range(11)], "At most 10 files can be attached; 11 were."),
+        ([file("much.txt", b"x" * 150_000)], "This task has 150,"),
+    ],
+)
+def test_a_file_that_cannot_be_attached_is_named_and_nothing_typed_is_lost(
+    browser: Client, pool: Profile, files: list[SimpleUploadedFile], message: str
+) -> None:
+    answer = browser.post("/", filled(attachments=files))
+
+    assert answer.status_code == 422
+    page = words(answer.content)
+    assert message in page
+    assert "What does it say?" in page
+    assert not Run.objects.exists()
+
+
+def test_files_that_were_chosen_are_asked_for_again_when_something_else_is_wrong(
+    browser: Client, pool: Profile
+) -> None:
+    answer = browser.post("/", filled(max_steps="many", attachments=[file("a.txt", b"one")]))
+
+    assert answer.status_code == 422
+    assert "Attach the files again: a page cannot keep them." in words(answer.content)
+
+
+def test_a_tag_that_there_is_not_is_refused_at_the_tags(browser: Client, rule: FlowRule, pool: Profile) -> None:
+    answer = browser.post("/", filled(tags=["made-up"]))
+
+    assert answer.status_code == 422
+    assert "“made-up” is no tag of Ada." in words(answer.content)
+
+
+def test_the_tags_of_the_project_are_offered_and_no_others(
+    browser: Client, bob: User, rule: FlowRule, pool: Profile
+) -> None:
+    Tag.objects.create(project=bob.home_project, name="bobs-own", created_at=NOON)
+    Tag.objects.create(name="of-the-studio", created_at=NOON)
+
+    page = browser.get("/").content.decode()
+
+    assert re.findall(r'name="tags" value="([^"]*)"', page) == ["of-the-studio", "secret", "trusted"]
+
+
+def test_planned_again_the_task_carries_the_same(browser: Client, held: Run) -> None:
+    browser.post(f"/runs/{held.code}/rerun/", {"mode": "plan", "submit_key": "x" * 32})
+
+    again = Run.objects.exclude(pk=held.pk).get()
+    assert again.setup["tags"] == ["secret"]
+
+
+def test_a_template_made_from_a_run_carries_what_its_task_did(browser: Client, held: Run) -> None:
+    kept = browser.post(f"/runs/{held.code}/template/", {"name": "Mine", "task": "What of {region}?"})
+    assert kept.status_code == 302, words(kept.content)[:600]
+    profile = {"profile": "studio-ultra", "fill-region": "the North", "action": "start", "submit_key": "y" * 32}
+    started = browser.post(kept["Location"], profile)
+
+    assert started.status_code == 302, words(started.content)[:600]
+    run = Run.objects.exclude(pk=held.pk).get()
+    assert run.setup["tags"] == ["secret"]
+    assert run.setup["told"] == []
