@@ -20,11 +20,12 @@ from apps.web.live import sockets as live
 from apps.web.people.urls import urls as people_urls
 from apps.web.pool.conductors import urls as conductor_urls
 from apps.web.pool.workers import urls as worker_urls
+from apps.web.projects.pages import urls as project_urls
 from apps.web.retention.of_project import urls as retention_urls
 from apps.web.retention.of_run import urls as run_retention_urls
-from apps.web.rules.page import urls as rule_urls
-from apps.web.run.excepting import urls as excepting_urls
-from apps.web.projects.pages import urls as project_urls
+from apps.web.reviewing.listing import urls as reviews_urls
+from apps.web.reviewing.page import urls as review_urls
+from apps.web.reviewing.rating import urls as rating_urls
 from apps.web.run.holding import urls as holding_urls
 from apps.web.run.ledger import urls as ledger_urls
 from apps.web.run.page import urls as run_urls
@@ -52,11 +53,13 @@ urlpatterns: list[URLPattern] = [
     *peek_urls,
     *palette_urls,
     *holding_urls,
-    *excepting_urls,
     *plan_urls,
     *run_urls,
     *viewing_urls,
     *ledger_urls,
+    *review_urls,
+    *reviews_urls,
+    *rating_urls,
     *edit_urls,
     *again_urls,
     *edge_urls,
@@ -71,7 +74,6 @@ urlpatterns: list[URLPattern] = [
     *retention_urls,
     *run_retention_urls,
     *worker_urls,
-    *rule_urls,
     *people_urls,
     *project_urls,
     path("favicon.ico", favicon, name="favicon"),

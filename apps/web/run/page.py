@@ -21,6 +21,7 @@ from apps.runs.plans import submit_again
 from apps.runs.purse import outermost
 from apps.web.access import person, visible_run, wants_part
 from apps.web.posted import key_of, reason_in, usd_in
+from apps.web.reviewing.rating import Ratings
 from apps.web.run import viewing
 from apps.web.run.panel import StepPanel
 from apps.web.run.paths import NoSuchStep, path_to
@@ -56,7 +57,7 @@ def show(request: HttpRequest, run: Run, *, status: int = 200, **forms: Any) -> 
         **_answer(request, standing),
         "events": events,
         "workers": looks,
-        "panel": _chosen(request, run),
+        **_step(request, _chosen(request, run)),
         **_overview(request, standing),
         **viewing.shown(request, standing),
         **forms,
@@ -112,7 +113,12 @@ def overview(request: HttpRequest, code: str) -> HttpResponse:
 def step(request: HttpRequest, code: str, key: str) -> HttpResponse:
     """The panel of one step; `key` leads through the steps around it where it is one of a nested run."""
     panel = StepPanel(path_to(visible_run(request.user, code), key), request.GET, now=timezone.now())
-    return render(request, "run/_step.html", {"panel": panel})
+    return render(request, "run/_step.html", _step(request, panel))
+
+
+def _step(request: HttpRequest, panel: StepPanel | None) -> dict[str, Any]:
+    ratings = Ratings(panel.run, person(request), step=panel.row) if panel else None
+    return {"panel": panel, "step_ratings": ratings}
 
 
 def _head(standing: Standing) -> dict[str, Any]:
@@ -124,6 +130,7 @@ def _answer(request: HttpRequest, standing: Standing) -> dict[str, Any]:
     return {
         "standing": standing,
         "text": shown(standing.run.answer, whole=is_whole, raw=is_raw),
+        "ratings": Ratings(standing.run, person(request)),
         "is_raw": is_raw,
         "page_url": f"{reverse('run', args=[standing.run.code])}?view=graph",
         "part_url": f"{reverse('run-answer', args=[standing.run.code])}?view=graph",

@@ -15,6 +15,7 @@ from apps.runs.finding import find
 from apps.runs.models import Run, SavedView
 from apps.web.access import person
 from apps.web.runs.page import url_of, visible_runs
+from apps.web.templatetags.roles import audits
 from apps.web.words.figures import ago
 
 RUNS = 8
@@ -40,6 +41,7 @@ PLACES = (
     Place("Workers", "/workers/", keys="g w"),
     Place("Conductors", "/conductors/", keys="g o"),
     Place("Compare two runs", "/compare/"),
+    Place("Reviews", "/reviews/"),
     Place("Projects", "/projects/"),
     Place("Account and password", "/account/"),
 )
@@ -68,6 +70,9 @@ def palette(request: HttpRequest) -> HttpResponse:
 
 def _places(user: User) -> Iterator[Place]:
     yield from PLACES
+    if audits(user):
+        yield Place("Audit", reverse("audit"), keys="g a")
+        yield Place("Export trails", reverse("audit-export"))
     if user.is_staff:
         yield Place("Admin", reverse("admin:index"))
     for view in SavedView.objects.filter(person=user):
