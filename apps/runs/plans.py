@@ -98,6 +98,7 @@ def plan_again(*, run: Run, times: int, by: User, now: datetime, submit_key: str
     """
     if not FEWEST <= times <= MOST:
         raise Invalid(f"Ask for {FEWEST} to {MOST} plans at once.", field="times")
+    check_not_erased(run)
     if not can_plan_again(run):
         raise Invalid("No planner wrote the workflow of this run, so none can be asked again.", field="times")
     first = first_of(run)

@@ -24,9 +24,12 @@ from apps.runs.models import (
     Variant,
 )
 
+GONE = "Erased"
+"""What is read in the place of an instruction, wherever a step is named by it."""
+
 ERASED: Mapping[type[Model], Mapping[str, Any]] = {
     Run: {"task": "", "answer": "", "answer_detail": {}, "error": "", "notice": ""},
-    Step: {"instruction": "", "result": "", "note": ""},
+    Step: {"instruction": GONE, "result": "", "note": ""},
     # The digest of a request has no salt: whoever guesses the request could tell by it.
     Attempt: {"sent": [], "text": "", "error": "", "track": None, "digest": ""},
     Proposal: {"sent": [], "raw": "", "error": "", "track": None, "repairs": [], "problems": []},
@@ -105,4 +108,4 @@ def without_instructions(body: Mapping[str, Any] | None) -> dict[str, Any] | Non
     """A workflow as it is kept: who did what after whom, and no longer what they were told."""
     if body is None:
         return None
-    return {**body, "steps": [{**step, "instruction": ""} for step in body["steps"]]}
+    return {**body, "steps": [{**step, "instruction": GONE} for step in body["steps"]]}

@@ -60,8 +60,14 @@ class Kept:
     @property
     def until(self) -> datetime | None:
         """From when on it may be erased by policy."""
-        days = self.rule.keep_days if self.rule else None
-        return None if days is None or self.run.finished_at is None else self.run.finished_at + timedelta(days=days)
+        if self.rule is None or self.rule.keep_days is None or self.run.finished_at is None:
+            return None
+        return self.run.finished_at + timedelta(days=self.rule.keep_days)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing but a hold, or the time of day, keeps it."""
+        return self.until is not None and self.until <= timezone.now()
 
     @cached_property
     def holds(self) -> list[LegalHold]:

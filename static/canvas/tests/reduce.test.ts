@@ -248,6 +248,12 @@ test("a run may be nested in another, and says in which", () => {
   expect(replay(new Trail().submitted({ nested_in }).events).nestedIn).toEqual(nested_in);
 });
 
+test("a step whose texts were erased says so", () => {
+  const { events } = new Trail().submitted().adopted({ s1: [] }).started("s1", 1).succeeded("s1", 1);
+  const state = replay(events.map((event) => ({ ...event, texts: {} })) as typeof events);
+  expect(state.steps).toMatchObject([{ instruction: "Erased", result: "Erased", status: "succeeded" }]);
+});
+
 test("a vote ends with how it was taken", () => {
   const detail = { counts: { 1: ["s1", "s3"], 2: ["s2"] }, tie: false };
   const votes = { "vote:1": "42", "vote:2": "41" };

@@ -50,7 +50,7 @@ def test_a_workflow_keeps_its_shape_and_loses_its_words() -> None:
 
     kept = without_instructions(body)
 
-    assert kept == {"steps": [{"key": "s1", "instruction": "", "access": []}], "sink": {"kind": "last"}}
+    assert kept == {"steps": [{"key": "s1", "instruction": "Erased", "access": []}], "sink": {"kind": "last"}}
     assert without_instructions(None) is None
 
 

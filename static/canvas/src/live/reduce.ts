@@ -6,6 +6,9 @@
 import type { AdoptedStep, AnswerDetail, RunEvent, Sink } from "./events";
 import { isOver, NOTHING, type Attempt, type Planning, type RunState, type Step } from "./state";
 
+/** What stands in the place of a text that was erased: every other text of an event is there, if only as an empty one. */
+const ERASED = "Erased";
+
 /** The run after `event`; the very same state when the event was seen before. */
 export function reduce(state: RunState, event: RunEvent): RunState {
   if (event.seq <= state.seq) return state;
@@ -268,7 +271,7 @@ function laidOut(step: AdoptedStep, position: number, texts: Record<string, stri
   return {
     key: step.key,
     position,
-    instruction: texts[`instruction:${step.key}`] ?? "",
+    instruction: texts[`instruction:${step.key}`] ?? ERASED,
     worker: step.worker,
     standIn: null,
     waiting: "",
@@ -340,7 +343,7 @@ function succeeded(state: RunState, event: Of<"step.succeeded">): RunState {
     costUsd: added(step.costUsd, data.cost_usd),
     ttftMs: data.ttft_ms,
     durationMs: data.duration_ms,
-    result: event.texts.result ?? "",
+    result: event.texts.result ?? ERASED,
   }));
   return spent(changed, { tokens: data.input_tokens + data.output_tokens, cost: data.cost_usd });
 }
@@ -362,7 +365,7 @@ function reused(step: Step, event: Of<"step.reused">): Step {
     endedAt: event.at,
     outputTokens: event.data.output_tokens,
     costUsd: 0,
-    result: event.texts.result ?? "",
+    result: event.texts.result ?? ERASED,
     source: event.data.source,
     onceCostUsd: money(event.data.once_cost_usd),
   };
@@ -387,7 +390,7 @@ function written(step: Step, event: Of<"step.written">): Step {
     waiting: "",
     outputTokens: null,
     durationMs: null,
-    result: event.texts.result ?? "",
+    result: event.texts.result ?? ERASED,
     error: null,
     writtenBy: event.actor?.label ?? "",
   };
