@@ -26,6 +26,8 @@ from apps.web.retention.of_run import urls as run_retention_urls
 from apps.web.reviewing.listing import urls as reviews_urls
 from apps.web.reviewing.page import urls as review_urls
 from apps.web.reviewing.rating import urls as rating_urls
+from apps.web.rules.page import urls as rule_urls
+from apps.web.run.excepting import urls as excepting_urls
 from apps.web.run.holding import urls as holding_urls
 from apps.web.run.ledger import urls as ledger_urls
 from apps.web.run.page import urls as run_urls
@@ -53,6 +55,7 @@ urlpatterns: list[URLPattern] = [
     *peek_urls,
     *palette_urls,
     *holding_urls,
+    *excepting_urls,
     *plan_urls,
     *run_urls,
     *viewing_urls,
@@ -74,6 +77,7 @@ urlpatterns: list[URLPattern] = [
     *retention_urls,
     *run_retention_urls,
     *worker_urls,
+    *rule_urls,
     *people_urls,
     *project_urls,
     path("favicon.ico", favicon, name="favicon"),
