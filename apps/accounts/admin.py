@@ -2,6 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+# From where allauth registers them, so that it has.
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.admin import UserSession
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth import admin as auth_admin
@@ -15,6 +20,7 @@ from apps.accounts.looks import AdminPasswordChangeForm, AdminUserCreationForm, 
 from apps.accounts.models import Membership, Project, User
 from apps.accounts.services import TRAIL, note_password_change
 from apps.accounts.trailed import Trailed
+from apps.accounts.ways_in_admin import WaysIn
 from apps.audit.log import JSON
 
 if TYPE_CHECKING:  # generic to the type checker, a plain class when it runs
@@ -31,7 +37,7 @@ class Memberships(TabularInline):
 
 
 @admin.register(User)
-class PersonAdmin(Trailed, UserAdmin):
+class PersonAdmin(WaysIn, Trailed, UserAdmin):
     trail, noun, made = TRAIL, "person", "created"
     form = UserChangeForm
     add_form = AdminUserCreationForm
@@ -58,6 +64,10 @@ class PersonAdmin(Trailed, UserAdmin):
         "accounts.membership": "{n} will end",
         "accounts.apikey": "{n} will stop working at once, and programs that use them with it",
         "accounts.signinlink": "{n} will no longer work",
+        "usersessions.usersession": "{n} will end",
+        "mfa.authenticator": "{n} will go",
+        "socialaccount.socialaccount": "{n} will no longer open anything",
+        "account.emailaddress": "{n} will go",
         "runs.run": "They have {n}, and runs are kept",
     }
     stays = "What they did stays in the trails, under their name"
@@ -81,6 +91,9 @@ class PersonAdmin(Trailed, UserAdmin):
 
 
 admin.site.unregister(Group)
+# What allauth keeps is changed on the account page and by `WaysIn`, where it leaves events; here it would leave none.
+for its in (EmailAddress, Authenticator, UserSession, SocialAccount, SocialApp, SocialToken):
+    admin.site.unregister(its)
 
 
 @admin.register(Group)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.accounts.api_keys import KeyNotMade, make_api_key, revoke_api_key
+from apps.accounts.api_keys import HIGHEST_RATE, RATE, KeyNotMade, make_api_key, revoke_api_key
 from apps.accounts.consequences import Consequence
 from apps.accounts.looks import CheckboxSelectMultiple, Select, TextInput
 from apps.accounts.models import ApiKey, Project, User
@@ -39,6 +39,9 @@ class ApiKeyForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         choices=ApiKey.Scope.choices, widget=CheckboxSelectMultiple, initial=ApiKey.Scope.values, label="what it opens"
     )
+    rate_per_minute = forms.IntegerField(
+        min_value=1, max_value=HIGHEST_RATE, initial=RATE, required=False, widget=TextInput, label="requests a minute"
+    )
     lifetime = forms.ChoiceField(
         choices=list(LIFETIMES.items()), widget=Select, required=False, initial="90", label="it works for"
     )
@@ -59,6 +62,7 @@ class ApiKeyAdmin(Trailed):
         "project",
         "prefix",
         "opens",
+        "rate_per_minute",
         "standing_now",
         "created_at",
         "expires_at",
@@ -119,6 +123,7 @@ class ApiKeyAdmin(Trailed):
                     name=given["name"],
                     scopes=given["scopes"],
                     expires_at=now + timedelta(days=int(days)) if days else None,
+                    rate_per_minute=given["rate_per_minute"] or RATE,
                     by=actor_of(request),
                     now=now,
                 )

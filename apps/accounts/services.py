@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.models import Membership, Project, SignInLink, User
@@ -73,6 +74,11 @@ def make_sign_in_link(*, user: User, by: Actor, now: datetime, lifetime: timedel
     entry = Entry("sign-in-link.made", {"link": link.pk, "person": user.pk, "expires_at": link.expires_at.isoformat()})
     _leave(entry, person=user, by=by, at=now)
     return token
+
+
+def address_of_link(token: str) -> str:
+    """Where the link with `token` leads, as it is handed to somebody."""
+    return f"{settings.PUBLIC_URL.rstrip('/')}/sign-in/{token}/"
 
 
 @transaction.atomic

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
+
 from apps.accounts.models import User
 from apps.accounts.services import TRAIL, name_of_session
 from apps.audit import log
@@ -48,12 +50,14 @@ def note_sign_out(*, person: User, session_key: str, now: datetime) -> None:
     _leave("sign-out.done", person, {"session": name_of_session(session_key)}, at=now)
 
 
+@transaction.atomic
 def note_connection(*, person: User, provider: str, uid: str, now: datetime) -> None:
     """Say that an identity at the provider of single sign-on opens this account from now on."""
     entry = Entry("sign-in.connected", {"person": person.pk, "provider": provider}, {"uid": uid})
     log.append(TRAIL, [entry], by=person.actor, at=now, subject=f"person:{person.pk}", project="")
 
 
+@transaction.atomic
 def _leave(
     verb: str, person: User | None, data: dict[str, JSON], *, at: datetime, visitor: Visitor | None = None
 ) -> None:

@@ -32,6 +32,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = person(request)
     form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
     form = form_class(user, request.POST if request.method == "POST" else None)
+    next(iter(form.fields.values())).widget.attrs.pop("autofocus", None)  # there is more on the page than this form
     if form.is_valid():
         set_password(request, user, form.cleaned_data["new_password1"])
         messages.success(request, "The password was changed. Wherever else you were signed in, you no longer are.")

@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from apps.web.people.sign_in import note_wrong_code, note_wrong_passkey
+from apps.web.people.sign_in import Counted, note_wrong_code, note_wrong_passkey
 
 
 class AgainForm(ReauthenticateForm):
@@ -32,17 +32,17 @@ class AgainByCodeForm(ReauthenticateByCodeForm):
         note_wrong_code(self.user)
 
 
-class Again(ReauthenticateView):
+class Again(Counted, ReauthenticateView):
     template_name = "account/again.html"
     form_class = AgainForm
 
 
-class AgainByCode(ReauthenticateByCodeView):
+class AgainByCode(Counted, ReauthenticateByCodeView):
     template_name = "account/again.html"
     form_class = AgainByCodeForm
 
 
-class AgainByPasskey(ReauthenticateWebAuthnView):
+class AgainByPasskey(Counted, ReauthenticateWebAuthnView):
     template_name = "account/again_passkey.html"
 
     def form_invalid(self, form: Any) -> HttpResponse:

@@ -21,6 +21,7 @@ from django.views.decorators.cache import never_cache
 from apps.accounts.models import User
 from apps.accounts.second_factors import note_factor, note_recovery_codes
 from apps.web.access import person
+from apps.web.people.sign_in import Counted
 
 LONGEST_NAME = 60
 INDEX = reverse_lazy("mfa_index")
@@ -39,7 +40,7 @@ class ActivateForm(ActivateTOTPForm):
 
 
 @method_decorator(never_cache, name="dispatch")
-class AddApp(ActivateTOTPView):
+class AddApp(Counted, ActivateTOTPView):
     template_name = "account/add_app.html"
     form_class = ActivateForm
 

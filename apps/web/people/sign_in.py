@@ -13,7 +13,6 @@ from allauth.mfa.webauthn.views import LoginWebAuthnView
 from django.conf import settings
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
-from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -41,6 +40,20 @@ class NotCounted(Unavailable):
         )
 
 
+class Counted:
+    """A page that counts tries.
+
+    :raises NotCounted: instead of what Redis raises while it is away.
+    """
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # a view's
+        except RedisError as error:
+            raise NotCounted from error
+        return response
+
+
 class SignInForm(LoginForm):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -51,16 +64,12 @@ class SignInForm(LoginForm):
             field.widget.attrs.pop("placeholder", None)
 
 
-class SignIn(LoginView):
+@method_decorator(login_not_required, name="dispatch")
+class SignIn(Counted, LoginView):
     """A password, and the other ways in beside it."""
 
     template_name = "sign_in/form.html"
     form_class = SignInForm
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        check_counting()
-        response: HttpResponseBase = super().post(request, *args, **kwargs)
-        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         single_sign_on = settings.OIDC_URL and settings.OIDC_NAME
@@ -77,16 +86,12 @@ class SecondFactorForm(AuthenticateForm):
         note_wrong_code(self.user)
 
 
-class SecondFactor(AuthenticateView):
+@method_decorator(login_not_required, name="dispatch")
+class SecondFactor(Counted, AuthenticateView):
     """Asked of whoever has one, after a password, a link or single sign-on."""
 
     template_name = "sign_in/second_factor.html"
     form_class = SecondFactorForm
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        check_counting()
-        response: HttpResponse = super().post(request, *args, **kwargs)
-        return response
 
     def form_invalid(self, form: Any) -> HttpResponse:
         if form is self.webauthn_form:
@@ -100,7 +105,7 @@ class SecondFactor(AuthenticateView):
 
 
 @method_decorator(login_not_required, name="dispatch")
-class PasskeySignIn(LoginWebAuthnView):
+class PasskeySignIn(Counted, LoginWebAuthnView):
     """A passkey alone: its device has made sure of the person. A GET by the page's script brings what it is to sign."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -156,14 +161,3 @@ def note_wrong_code(person: User) -> None:
 def note_wrong_passkey(request: HttpRequest, person: User | None) -> None:
     now, visitor = timezone.now(), visitor_of(request)
     sign_ins.note_failure(person=person, reason="passkey", visitor=visitor, now=now)
-
-
-def check_counting() -> None:
-    """Go on only while tries can be counted.
-
-    :raises NotCounted: Redis is away.
-    """
-    try:
-        cache.get("counting")
-    except RedisError:
-        raise NotCounted from None

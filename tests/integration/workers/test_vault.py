@@ -80,7 +80,12 @@ def test_a_rotation_reseals_everything_and_keeps_the_old_key_behind(kept: Path, 
     assert vault.unseal(credential.sealed) == vault.unseal(sealed) == KEY
     [event] = read(TRAIL)
     assert (event.verb, event.actor.id) == ("vault.resealed", "rotate_vault_key")
-    assert event.data == {"credentials": 1, "from": [vault.key_of(sealed)], "to": vault.newest()}
+    assert event.data == {
+        "credentials": 1,
+        "second_factors": 0,
+        "from": [vault.key_of(sealed)],
+        "to": vault.newest(),
+    }
     assert verify(TRAIL).first_break is None
 
 

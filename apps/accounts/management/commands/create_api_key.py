@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.accounts.api_keys import make_api_key
+from apps.accounts.api_keys import RATE, make_api_key
 from apps.accounts.models import ApiKey, Project, User
 from apps.audit.log import Actor
 from apps.core.errors import StudioError
@@ -24,6 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scope", action="append", choices=ApiKey.Scope.values, help="may be repeated; all of them"
         )
+        parser.add_argument("--rate", type=int, default=RATE, help="requests a minute, at most (%(default)s)")
         parser.add_argument("--days", type=int, help="how long it works; for good if left out")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,6 +39,7 @@ class Command(BaseCommand):
                 name=options["name"],
                 scopes=options["scope"] or ApiKey.Scope.values,
                 expires_at=now + timedelta(days=options["days"]) if options["days"] is not None else None,
+                rate_per_minute=options["rate"],
                 by=COMMAND,
                 now=now,
             )

@@ -1,0 +1,86 @@
+"""How a person comes in, for an admin: a link to hand them, their sessions, and second factors that they have lost."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from apps.accounts.looks import ModelAdmin
+from apps.accounts.models import User
+from apps.accounts.second_factors import forget_second_factors, names_of_factors
+from apps.accounts.services import INVITATION_LIFETIME, address_of_link, make_sign_in_link
+from apps.accounts.sessions import end_sessions, sessions_of
+
+if TYPE_CHECKING:
+    Base = ModelAdmin
+else:
+    Base = object
+
+
+class WaysIn(Base):
+    """A page beside the form of a person."""
+
+    change_form_outer_before_template = "admin/accounts/user/_ways_in_link.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        page = never_cache(self.admin_site.admin_view(self.ways_in))
+        return [path("<int:pk>/ways-in/", page, name="accounts_user_ways_in"), *super().get_urls()]
+
+    def ways_in(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show how they come in; a POST does one thing about it. A link is shown in the answer, and never again."""
+        person = get_object_or_404(User, pk=pk)
+        self.check_may_open(request, person)
+        link = ""
+        if request.method == "POST":
+            asked = request.POST.get("do")
+            if asked != "link":
+                self.carry_out(request, person, asked)
+                return redirect(request.path)
+            link = self.hand_out(request, person)
+        context = self.admin_site.each_context(request) | {
+            "opts": self.opts,
+            "title": f"How {person.label} comes in",
+            "person": person,
+            "link": link,
+            "sessions": sessions_of(person=person, now=timezone.now()),
+            "factors": names_of_factors(person),
+        }
+        return render(request, "admin/accounts/user/ways_in.html", context)
+
+    def check_may_open(self, request: HttpRequest, person: User) -> None:
+        """Whoever could come in as a superuser would be one: only superusers open the way to one."""
+        reaches = _by(request).is_superuser or not person.is_superuser
+        if not (reaches and self.has_change_permission(request, person)):
+            raise PermissionDenied
+
+    def hand_out(self, request: HttpRequest, person: User) -> str:
+        if not person.is_active:
+            messages.error(request, f"{person.label} is switched off: a link would open nothing.")
+            return ""
+        by = _by(request)
+        token = make_sign_in_link(user=person, by=by.actor, now=timezone.now(), lifetime=INVITATION_LIFETIME)
+        return address_of_link(token)
+
+    def carry_out(self, request: HttpRequest, person: User, asked: str | None) -> None:
+        by, now = _by(request), timezone.now()
+        if asked == "end-sessions":
+            here = request.session.session_key
+            ended = end_sessions(person=person, by=by.actor, now=now, but=here)
+            messages.success(
+                request, f"Sessions ended: {len(ended)}. What is open in them closes within half a minute."
+            )
+        elif asked == "forget-second-factors":
+            forget_second_factors(person=person, by=by.actor, now=now)
+            messages.success(
+                request, f"{person.label} comes in with a password or a link alone, until they set one up."
+            )
+
+
+def _by(request: HttpRequest) -> User:
+    assert isinstance(request.user, User), "nobody else comes to the admin pages"
+    return request.user

@@ -1,0 +1,161 @@
+"""Every sign-in, failure and sign-out is told; nothing tells a stranger which names there are; too many tries wait."""
+
+import re
+import statistics
+import time
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.accounts.services import TRAIL
+from apps.audit.log import verify
+from apps.audit.models import Event, Payload
+from tests.integration.people.conftest import PASSWORD
+from tests.integration.people.given import is_signed_in, last, sign_in, told
+
+WRONG = "The user name and the password do not belong together."
+
+
+def said(response: Any) -> str:
+    """The page without what differs from one to the next: tokens, and the name that was typed."""
+    page = response.content.decode()
+    return re.sub(r'value="[^"]*"|X-CSRFToken": "[^"]*"', "", page)
+
+
+def test_coming_in_and_going_out_are_told(ada: User, client: Client) -> None:
+    sign_in(client, headers={"User-Agent": "Firefox/140"})
+    client.post("/sign-out/")
+
+    came, went = last("sign-in.done"), last("sign-out.done")
+    assert came.data["methods"] == ["password"]
+    assert came.texts == {"address": "127.0.0.1", "agent": "Firefox/140"}
+    assert came.actor.id == str(ada.pk)
+    assert came.data["session"] == went.data["session"]
+    assert verify(TRAIL).first_break is None
+    assert not is_signed_in(client)
+
+
+def test_no_key_of_a_session_reaches_the_trail(ada: User, client: Client) -> None:
+    sign_in(client)
+
+    key = client.session.session_key
+    assert key is not None
+    assert key not in str([*Event.objects.values(), *Payload.objects.values()])
+
+
+def test_a_wrong_password_is_told_by_the_studio_about_the_person(ada: User, client: Client) -> None:
+    page = sign_in(client, password="wrong").content.decode()
+
+    assert WRONG in page
+    failed = last("sign-in.failed")
+    assert (failed.data["person"], failed.data["reason"], failed.actor.id) == (ada.pk, "password", "studio")
+    assert not is_signed_in(client)
+
+
+def test_what_is_typed_where_a_name_belongs_is_kept_nowhere(ada: User, client: Client) -> None:
+    sign_in(client, name="my-secret-horse", password="x")
+
+    assert last("sign-in.failed").data["person"] is None
+    assert "my-secret-horse" not in str([*Event.objects.values(), *Payload.objects.values()])
+
+
+def test_a_name_that_nobody_has_a_wrong_password_and_one_switched_off_get_the_same_answer(
+    ada: User, bob: User, client: Client
+) -> None:
+    bob.set_password(PASSWORD)
+    bob.is_active = False
+    bob.save()
+
+    answers = [sign_in(Client(), name=name) for name in ("nobody", "bob")] + [sign_in(Client(), password="wrong")]
+
+    assert len({said(answer) for answer in answers}) == 1
+    assert {answer.status_code for answer in answers} == {200}
+    assert WRONG in said(answers[0])
+
+
+def test_they_take_as_long_as_each_other(ada: User, settings) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}
+    took: dict[str, list[float]] = {"ada": [], "nobody": []}
+
+    for _ in range(5):
+        for name in took:
+            client, began = Client(), time.perf_counter()
+            sign_in(client, name=name, password="wrong")
+            took[name].append(time.perf_counter() - began)
+
+    known, unknown = (statistics.median(each) for each in took.values())
+    assert known / unknown == pytest.approx(1, abs=0.5)  # hashing is most of it: without it there is a factor of ten
+
+
+def test_five_wrong_passwords_shut_a_name_for_a_while_and_are_told_once(ada: User, client: Client) -> None:
+    for _ in range(5):
+        sign_in(client, password="wrong")
+
+    pages = [sign_in(Client(), password=PASSWORD).content.decode() for _ in range(3)]
+
+    assert all("too many tries" in page for page in pages)
+    assert len(told("sign-in.failed")) == 5
+    assert [event.data["person"] for event in told("sign-in.throttled")] == [ada.pk]
+
+
+def test_others_come_in_while_a_name_is_shut(ada: User, bob: User, client: Client) -> None:
+    bob.set_password(PASSWORD)
+    bob.save()
+    for _ in range(6):
+        sign_in(client, password="wrong")
+
+    sign_in(client, name="bob")
+
+    assert is_signed_in(client)
+
+
+def test_whoever_tries_all_day_is_shut_out_by_address(ada: User, client: Client) -> None:
+    answers = [sign_in(client, name=f"nobody-{number}").status_code for number in range(31)]
+
+    assert answers[-1] == 429
+    assert len(told("sign-in.failed")) == 20
+
+
+def test_no_password_is_looked_at_while_tries_cannot_be_counted(ada: User, client: Client, settings) -> None:
+    settings.CACHES = {
+        "default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:9/0"},
+    }
+
+    answer = sign_in(client)
+
+    assert answer.status_code == 503
+    assert "Redis does not answer" in answer.content.decode()
+    assert not told("sign-in.done")
+
+
+@pytest.mark.parametrize("path", ["/sign-up/", "/accounts/signup/", "/signup/", "/account/email/", "/password/reset/"])
+def test_nobody_signs_up_and_no_password_is_sent_anywhere(db: None, client: Client, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_the_admin_pages_have_no_way_in_of_their_own(ada: User, client: Client) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+
+    asked = client.get("/admin/login/?next=/admin/accounts/")
+    sign_in(client)
+    inside = client.get("/admin/")
+    client.post("/admin/logout/")
+
+    assert asked["Location"] == "/sign-in/?next=%2Fadmin%2Faccounts%2F"
+    assert inside.status_code == 200
+    assert last("sign-out.done").data["person"] == ada.pk
+    assert not is_signed_in(client)
+
+
+def test_the_admin_pages_do_not_change_what_allauth_keeps(ada: User, client: Client) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    sign_in(client)
+
+    index = client.get("/admin/").content.decode()
+
+    for app in ("mfa", "usersessions", "socialaccount", "account"):
+        assert f"/admin/{app}/" not in index
