@@ -12,12 +12,13 @@ from functools import partial
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from apps.audit import log
 from apps.audit.log import Actor
 from apps.audit.models import Check, Trail
 from apps.audit.rows import Scope
+from apps.audit.statements import together
 from apps.audit.verification import Found, Tally, verify_trails
 
 TRAIL = "checks"
@@ -44,6 +45,14 @@ def alarm(project: str | None) -> Check | None:
     return last if last and last.status == Check.Status.BROKEN else None
 
 
+def alarms() -> list[Check]:
+    """Every alarm there is, of all trails first, then by project."""
+    later = Check.objects.filter(project=OuterRef("project"), status__in=Check.FOUND).filter(
+        Q(started_at__gt=OuterRef("started_at")) | Q(started_at=OuterRef("started_at"), pk__gt=OuterRef("pk"))
+    )
+    return list(Check.objects.filter(~Exists(later), status=Check.Status.BROKEN).order_by("project"))
+
+
 def _of(project: str | None) -> QuerySet[Check]:
     return Check.objects.filter(project=project or "")
 
@@ -57,7 +66,7 @@ def start_check(*, project: str | None, by: Actor, now: datetime) -> Check:
     asked = {"by_kind": by.kind, "by_id": by.id, "by_label": by.label, "started_at": now, "seen_at": now}
     check, is_new = Check.objects.get_or_create(project=project or "", status__in=Check.OPEN, defaults=asked)
     if is_new:
-        _tell(check, "check.started", by=by, at=now)
+        _tell(check, log.Entry("check.started", {"check": check.pk}), by=by, at=now)
         transaction.on_commit(partial(_ring, check.pk))
     return check
 
@@ -68,9 +77,10 @@ def _ring(check_id: int) -> None:
     ring_for_check(check_id)
 
 
-def _tell(check: Check, verb: str, *, by: Actor, at: datetime, data: dict[str, log.JSON] | None = None) -> None:
-    entry = log.Entry(verb, {"check": check.pk, **(data or {})})
-    log.append(TRAIL, [entry], by=by, at=at, subject=_subject(check), project=check.project)
+def _tell(check: Check, entry: log.Entry, *, by: Actor, at: datetime) -> None:
+    """Seal an event of a check's project in the trail of all checks, which is no project's."""
+    [head] = together([log.take_head(TRAIL, project="")])
+    log.append(TRAIL, [entry], by=by, at=at, subject=_subject(check), project=check.project, head=head)
 
 
 def _subject(check: Check) -> str:
@@ -112,9 +122,9 @@ def finish(check: Check, found: Found, *, now: datetime) -> Check:
         for project in filter(None, found.by_project):
             _keep(Check(project=project, **asked), found.by_project[project], found, now=now)
     _keep(check, found.whole, found, now=now)
-    summary: dict[str, log.JSON] = {"status": check.status, "events": check.events, "trails": check.trails}
-    summary |= {"broken": check.broken, "breaks": check.breaks[:BREAKS_TOLD], "anchor": check.anchor}
-    _tell(check, "check.finished", by=_actor(check), at=now, data=summary)
+    summary: dict[str, log.JSON] = {"check": check.pk, "status": check.status, "trails": check.trails}
+    summary |= {"events": check.events, "broken": check.broken, "breaks": check.breaks[:BREAKS_TOLD]}
+    _tell(check, log.Entry("check.finished", summary | {"anchor": check.anchor}), by=_actor(check), at=now)
     return check
 
 
@@ -149,5 +159,4 @@ def give_up(check_id: int, *, error: str, now: datetime) -> None:
     given_up = {"status": Check.Status.GIVEN_UP, "finished_at": now, "error": error}
     if Check.objects.filter(pk=check_id, status__in=Check.OPEN).update(**given_up):
         check = Check.objects.get(pk=check_id)
-        entry = log.Entry("check.given_up", {"check": check.pk}, {"error": error})
-        log.append(TRAIL, [entry], by=log.STUDIO, at=now, subject=_subject(check), project=check.project)
+        _tell(check, log.Entry("check.given_up", {"check": check.pk}, {"error": error}), by=log.STUDIO, at=now)

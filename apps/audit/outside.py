@@ -74,8 +74,8 @@ class File:
         try:
             with self.path.open("a+b") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
-                torn = file.read(1) not in (b"", b"\\n")  # the last writer was cut off within a line
-                file.write((b"\\n" if torn else b"") + b"".join(each.written().encode() + b"\\n" for each in anchors))
+                torn = file.read(1) not in (b"", b"\n")  # the last writer was cut off within a line
+                file.write((b"\n" if torn else b"") + b"".join(each.written().encode() + b"\n" for each in anchors))
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -106,7 +106,7 @@ class Webhook:
     async def _post(self, body: dict[str, Any]) -> None:
         tries = AsyncRetrying(
             stop=stop_after_attempt(TRIES),
-            wait=wait_exponential_jitter(initial=0.5, max=5),
+            wait=wait_exponential_jitter(multiplier=0.5, max=5),
             retry=retry_if_exception_type(NotNow),
             reraise=True,
         )

@@ -46,6 +46,8 @@ class Check(models.Model):
         indexes = [
             # `latest_check`: the newest of a project.
             models.Index(fields=["project", "-started_at"], name="check_newest"),
+            # `alarms`: the few that found something broken.
+            models.Index(fields=["project"], name="check_broken", condition=models.Q(status="broken")),
         ]
 
     def __str__(self) -> str:

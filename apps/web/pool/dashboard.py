@@ -19,6 +19,7 @@ from apps.runs.models import Attempt, Driver, Run
 from apps.web.health import SEEN_WITHIN
 from apps.web.pool.conductors import Standing, standing_of
 from apps.web.pool.spending import spending
+from apps.web.pool.trails import trails
 from apps.web.words.figures import plural, spaced
 from apps.workers import found
 from apps.workers.models import Conductor, Worker
@@ -47,6 +48,8 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         shown["conductors"] = conductors()
     if may("workers.add_worker") and may("workers.add_credential"):
         shown["found"] = found.keys_not_taken(today=now.date())
+    if request.user.is_superuser:  # they alone see every project's trails
+        shown["trails"] = trails(now=now)
     return context | shown | {"title": "Dashboard"}
 
 

@@ -1,15 +1,22 @@
 """Sealing anchors: which heads they name, how they are signed, and that they cost little where nothing happened."""
 
 from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
-from apps.audit import signing
+from apps.audit import anchors, log, signing
 from apps.audit.anchored import fault_of
 from apps.audit.anchors import anchors_of, public_key_id, public_key_pem, seal_anchor
 from apps.audit.log import Entry, verify
 from apps.audit.models import Anchor, AnchoredHead, Event, Trail
-from tests.integration.audit.trails import NOON, write
+from apps.audit.pinned import read
+from apps.audit.signing import NoSigningKey
+from apps.audit.statements import together
+from tests.integration.audit.test_feed import unfinished
+from tests.integration.audit.trails import ADA, NOON, forgery, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 X = Entry("x")
@@ -63,3 +70,128 @@ def test_an_anchor_bears_a_signature_that_whoever_knows_the_public_key_can_check
     assert pinned.is_whole
     key.verify(bytes.fromhex(pinned.signature), f"conductor-studio/anchor/v1\n{pinned.hash}".encode())
     assert fault_of(pinned, {pinned.key: key}) == ""
+
+
+def test_a_project_s_anchors_name_no_trail_of_another_project() -> None:
+    for project in ("beta", "alpha"):
+        with transaction.atomic():
+            log.append(f"run:{project}", [X], by=ADA, at=NOON, subject="run", project=project)
+    write("accounts", X)
+
+    sealed = seal_anchor(now=NOON)
+
+    assert [(anchor.project, named(anchor)) for anchor in sealed] == [
+        ("alpha", [("run:alpha", 1)]),
+        ("beta", [("run:beta", 1)]),
+        ("default", [("accounts", 1)]),
+    ]
+    assert [pinned.seq for pinned in anchors_of(["run:beta"])] == [2]
+    events = Event.objects.filter(trail__name="anchors").order_by("seq")
+    assert [event.project for event in events] == ["alpha", "beta", "default"]
+
+
+def test_many_trails_are_named_by_several_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anchors, "HEADS_IN_ONE", 3)
+    monkeypatch.setattr(anchors, "ANCHORS_AT_ONCE", 2)
+    for number in range(10):
+        write(f"run:{number}", X)
+
+    sealed = seal_anchor(now=NOON)
+
+    assert [len(named(anchor)) for anchor in sealed] == [3, 3, 3, 1]
+    assert AnchoredHead.objects.count() == 10
+    assert [pinned.seq for pinned in anchors_of()] == [1, 2, 3, 4]
+    assert [pinned.seq for pinned in anchors_of(after=2)] == [3, 4]
+    assert verify("anchors").first_break is None
+
+
+def test_each_line_that_is_kept_elsewhere_is_whole_by_itself() -> None:
+    for trail in ("a", "b", "c"):
+        write(trail, X)
+        seal_anchor(now=NOON)
+
+    lines = [pinned.written() for pinned in anchors_of()]
+
+    assert all("\n" not in line and read(line).is_whole for line in lines)
+    assert [read(line).prev for line in lines][1:] == [read(line).hash for line in lines][:-1]
+    assert read(lines[2]).heads[0].trail == "c"
+
+
+def test_what_commits_while_an_anchor_is_sealed_is_in_the_next_one() -> None:
+    with unfinished("late"):
+        write("early", X)
+        [first] = seal_anchor(now=NOON)
+    [second] = seal_anchor(now=NOON)
+
+    assert (named(first), named(second)) == ([("early", 1)], [("late", 1)])
+
+
+def test_of_two_that_seal_at_once_each_head_is_anchored_once() -> None:
+    for number in range(20):
+        write(f"run:{number}", X)
+    gate = Barrier(3)
+
+    def seal() -> None:
+        gate.wait()
+        seal_anchor(now=NOON)
+        connection.close()
+
+    sealing = [Thread(target=seal) for _ in range(3)]
+    for each in sealing:
+        each.start()
+    for each in sealing:
+        each.join()
+
+    assert AnchoredHead.objects.count() == 20
+    assert verify("anchors").first_break is None
+
+
+def test_restored_trails_are_anchored_though_their_transactions_are_of_another_database() -> None:
+    write("a", X)
+    seal_anchor(now=NOON)
+    taken = forgery(X, trail="run:restored")
+    taken.events[0].tx = 10**12
+    taken.plant()
+
+    [anchor] = seal_anchor(now=NOON)
+
+    assert named(anchor) == [("run:restored", 1)]
+
+
+def test_after_a_restore_into_a_younger_database_nothing_is_passed_over() -> None:
+    write("a", X)
+    with transaction.atomic():
+        [head] = together([log.take_head("anchors", project="")])
+        [event] = log.append("anchors", [Entry("x")], by=ADA, at=NOON, subject="anchors", project="", head=head)
+        Anchor.objects.create(seq=event.seq, hash=event.hash, key_id="k", signature="s", at=NOON, horizon=10**12)
+
+    [anchor] = seal_anchor(now=NOON)
+
+    assert named(anchor) == [("a", 1)]
+
+
+def test_without_a_key_nothing_is_sealed(settings: Any) -> None:
+    settings.READ_SIGNING_KEYS = list
+    write("a", X)
+
+    with pytest.raises(NoSigningKey, match="SIGNING_KEY"):
+        seal_anchor(now=NOON)
+
+    assert not Anchor.objects.exists()
+
+
+def test_an_old_key_still_vouches_for_what_it_signed(settings: Any) -> None:
+    write("a", X)
+    seal_anchor(now=NOON)
+    old = settings.READ_SIGNING_KEYS()
+    settings.READ_SIGNING_KEYS = lambda: ["11" * 32, *old]
+    write("a", X)
+    seal_anchor(now=NOON)
+
+    assert [anchor.key_id == public_key_id() for anchor in Anchor.objects.order_by("seq")] == [False, True]
+    assert verify("a").first_break is None
+
+    settings.READ_SIGNING_KEYS = lambda: ["11" * 32]
+    found = verify("a").first_break
+    assert found is not None
+    assert found.reason == "anchor 1, which names event 1, is signed with a key that is not the studio's"

@@ -2,7 +2,7 @@
 
 import html
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,11 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.audit import checks
+from apps.audit.anchors import seal_anchor
+from apps.audit.log import STUDIO
+from apps.audit.sending import send_on
+from apps.audit.verification import Found, Tally, TrailBreak
 from apps.runs.models import Attempt, Driver
 from apps.spend.models import Line
 from apps.web.pool.dashboard import messages_waiting, work, workers
@@ -208,3 +213,73 @@ def test_money_and_models_are_shown_to_those_who_may_see_workers(ada: User, clie
 
     assert "Spent" in words(client.get("/admin/"))
     assert "Add a worker" not in words(client.get("/admin/"))
+
+
+# --- trails --------------------------------------------------------------------------------------------------------
+
+
+def checked(*, at: datetime, project: str | None = None, broken: TrailBreak | None = None) -> None:
+    found = Found(None)
+    found.by_project[project or "default"] = Tally(trails=3, events=1234)
+    if broken:
+        found.by_project[project or "default"].tell(broken)
+    checks.keep(project, found, by=STUDIO, started_at=at, now=at)
+
+
+def test_trails_that_hold_are_said_to(ada: User, browser: Client) -> None:
+    assert "The trails have not been checked yet." in words(browser.get("/admin/"))
+
+    checked(at=timezone.now())
+    page = words(browser.get("/admin/"))
+
+    assert "All 3 trails hold: 1,234 events. Checked just now." in page
+    assert "Anchors are kept in this database alone." in page
+
+
+def test_an_alarm_names_the_place_and_stays_until_a_check_passes(ada: User, browser: Client) -> None:
+    then = timezone.now() - timedelta(minutes=5)
+    checked(at=then, broken=TrailBreak("run:a", 7, "event 7 is missing: event 8 follows event 6"))
+
+    page = browser.get("/admin/")
+
+    assert "What was sealed is not what is there." in words(page)
+    assert "run:a, event 7: event 7 is missing: event 8 follows event 6. Checked 5 minutes ago by the studio." in words(
+        page
+    )
+    assert 'role="alert"' in page.content.decode()
+
+    checked(at=timezone.now())
+    assert "event 7 is missing" not in words(browser.get("/admin/"))
+
+
+def test_a_check_that_is_overdue_is_said_to_be(ada: User, browser: Client) -> None:
+    checked(at=timezone.now() - timedelta(hours=5))
+
+    assert (
+        "All 3 trails held at the last check: 1,234 events. The next check is overdue. Checked 5 hours ago."
+        in words(browser.get("/admin/"))
+    )
+
+
+def test_anchors_that_are_not_sent_on_are_told(ada: User, browser: Client, settings: LazySettings) -> None:
+    settings.ANCHOR_FILE = "/nowhere/anchors.jsonl"
+    checked(at=timezone.now())
+    seal_anchor(now=timezone.now())
+    send_on(now=timezone.now())
+
+    page = words(browser.get("/admin/"))
+
+    assert "The newest anchor is 1, sealed just now." in page
+    assert "The file /nowhere/anchors.jsonl takes no anchors (No such file or directory), since just now." in page
+
+
+def test_a_studio_without_a_signing_key_is_told_so(ada: User, browser: Client, settings: LazySettings) -> None:
+    settings.READ_SIGNING_KEYS = list
+
+    assert "There is no signing key: nothing is anchored." in words(browser.get("/admin/"))
+
+
+def test_whoever_may_not_see_every_project_is_shown_no_trails(ada: User, browser: Client) -> None:
+    User.objects.filter(pk=ada.pk).update(is_superuser=False)
+
+    assert "trails" not in words(browser.get("/admin/"))

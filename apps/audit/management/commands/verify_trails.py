@@ -96,7 +96,8 @@ def _in_words(found: Found, keys: Keys) -> str:
     lines = [f"{each.trail}, event {each.seq}: {each.reason}" for each in whole.breaks]
     if whole.broken > len(lines):
         lines.append(f"… and {whole.broken - len(lines)} more")
-    lines.append(f"{whole.events:,} events hold in {whole.trails:,} trails; {whole.broken or 'none'} of them broken.")
+    trails = f"{whole.trails:,} trail{'' if whole.trails == 1 else 's'}"
+    lines.append(f"{whole.events:,} events hold in {trails}; {whole.broken or 'none'} of them broken.")
     if found.anchor:
         lines.append(f"The newest anchor is {found.anchor.seq}: {found.anchor.hash}")
     if not keys:
