@@ -237,16 +237,24 @@ def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:
 
 # --- erasing -------------------------------------------------------------------------------------------------------
 
+# Locked in one order: who keeps their words for the search holds them at the same time.
 ERASE = """
-    UPDATE audit_payload AS payload SET text = NULL, salt = NULL, erased_at = %(at)s
-    FROM audit_trail AS trail
-    WHERE trail.name = %(trail)s AND payload.trail_id = trail.id AND payload.erased_at IS NULL
-        AND (%(subject)s::text IS NULL OR payload.digest IN (
-            SELECT named.value
-            FROM audit_event AS event
-            CROSS JOIN json_each_text(event.line::json -> 'texts') AS named
-            WHERE event.trail_id = trail.id AND event.subject = %(subject)s
-        ))
+    WITH going AS MATERIALIZED (
+        SELECT payload.digest
+        FROM audit_payload AS payload
+        JOIN audit_trail AS trail ON trail.id = payload.trail_id
+        WHERE trail.name = %(trail)s AND payload.erased_at IS NULL
+            AND (%(subject)s::text IS NULL OR payload.digest IN (
+                SELECT named.value
+                FROM audit_event AS event
+                CROSS JOIN json_each_text(event.line::json -> 'texts') AS named
+                WHERE event.trail_id = trail.id AND event.subject = %(subject)s
+            ))
+        ORDER BY payload.digest
+        FOR UPDATE OF payload
+    )
+    UPDATE audit_payload SET text = NULL, salt = NULL, erased_at = %(at)s
+    WHERE digest IN (SELECT digest FROM going)
 """
 
 

@@ -7,6 +7,7 @@ import redis
 from django.db import connection
 
 from apps.accounts.models import User
+from apps.audit.searching import keep_words
 from apps.runs import services
 from apps.runs.drafts import Hold, save_draft
 from apps.runs.experiments import start_experiment
@@ -73,6 +74,8 @@ def planted_run(by: User, *, now: datetime = NOON, share: bool = True) -> Run:
     run = driving.carry({"s1": f"{WORD}: 4", "s2": f"The **{WORD}** of South is more."})
     Run.objects.filter(pk=run.pk).update(notice=f"{WORD} was noticed", answer_detail={"counts": {WORD: ["s2"]}})
     _write_beside(run, by=by, now=now + timedelta(minutes=1), share=share)
+    while keep_words():  # as a driver does, a few seconds later
+        continue
     return Run.objects.get(pk=run.pk)
 
 

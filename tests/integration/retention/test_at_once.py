@@ -10,6 +10,8 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.audit import log
+from apps.audit.models import EventWords, Follower
+from apps.audit.searching import keep_words
 from apps.core.errors import StudioError
 from apps.runs import drafts
 from apps.runs.models import LegalHold, Run
@@ -48,6 +50,18 @@ def test_a_draft_that_is_saved_meanwhile_brings_nothing_back(admin: User, attemp
     )
 
     assert where_is(WORD) == set()
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_the_audit_pages_search_that_reads_it_meanwhile_keeps_no_word(admin: User, attempt: int) -> None:
+    run = planted_run(admin)
+    EventWords.objects.all().delete()
+    Follower.objects.all().delete()  # it reads the whole log anew
+
+    at_once(lambda: erase_run(run=run, reason="Asked for", by=admin, now=LATER), keep_words, keep_words)
+
+    assert where_is(WORD) == set()
+    assert EventWords.objects.exists() or Follower.objects.exists(), "the log was read"
 
 
 @pytest.mark.parametrize("attempt", range(4))

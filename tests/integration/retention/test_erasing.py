@@ -58,6 +58,7 @@ class TestWhatGoes:
             "runs_runwords.words",
             "runs_saveddraft.body",
             "audit_payload.text",
+            "audit_eventwords.words",
         } == where_is(WORD), "it is planted wherever a run can hold it, and nowhere that cannot be erased"
 
         erase_run(run=run, reason=WHY, by=admin, now=LATER)
