@@ -26,6 +26,14 @@ def audits_in(user: Any, thing: Any) -> bool:
 
 
 @register.filter
+def audits(user: Any) -> bool:
+    """Whether they may read the trails of any project, or run the studio."""
+    if not getattr(user, "is_authenticated", False):
+        return False
+    return user.is_superuser or any(Deed.AUDIT in deeds for deeds in user.deeds.values())
+
+
+@register.filter
 def administers_in(user: Any, thing: Any) -> bool:
     """Whether they may administer its project."""
     return _may(user, Deed.ADMINISTER, thing)
