@@ -1,6 +1,6 @@
 """What somebody asks to export: read from the form, and begun."""
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
@@ -24,7 +24,8 @@ class Form:
 
     def __init__(self, given: QueryDict, user: User, *, is_sent: bool) -> None:
         self.user = user
-        self.run, self.since, self.until = (given.get(name, "").strip() for name in ("run", "since", "until"))
+        self.run, since, until = (given.get(name, "").strip() for name in ("run", "since", "until"))
+        self.since, self.until = _spelled(since), _spelled(until)
         self.kind = given.get("kind") or ("run" if self.run else "time" if self.since or self.until else "all")
         self.project = given.get("project", ALL_OF_THEM)
         self.texts = bool(given.get("texts")) if is_sent else True
@@ -71,14 +72,24 @@ def _offers(user: User) -> list[tuple[str, str]]:
 
 
 def _time(given: str, *, field: str) -> datetime | None:
-    """A time in UTC; a day alone begins at midnight."""
-    if not given:
-        return None
-    try:
-        found: datetime | date | None = parse_datetime(given) or parse_date(given)
-    except ValueError:  # written well, but no day that there is
-        found = None
-    if found is None:
+    """A time of the form. :raises Invalid: it is none."""
+    at = _read(given)
+    if given and at is None:
         raise Invalid(f"“{given[:40]}” is no time. Write it as 2026-03-01T12:00.", field=field)
-    at = found if isinstance(found, datetime) else datetime.combine(found, time.min)
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at
+
+
+def _read(given: str) -> datetime | None:
+    """A time in UTC, at midnight where only a day is given; None where it is no time."""
+    try:
+        day = parse_date(given)
+        at = datetime.combine(day, time.min) if day else parse_datetime(given)
+        return None if at is None else at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):  # written well, but there is no such time
+        return None
+
+
+def _spelled(given: str) -> str:
+    """A time as the field of a form wants it; what is none stays as it is, to be told."""
+    at = _read(given)
+    return given if at is None else at.replace(tzinfo=None).isoformat(timespec="seconds" if at.second else "minutes")

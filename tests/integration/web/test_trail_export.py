@@ -112,6 +112,7 @@ def test_a_time_is_taken_in_utc(exported: Callable[..., Path], run: Run) -> None
     [
         ({"kind": "time"}, "Say from when, or until when."),
         ({"kind": "time", "since": "soon"}, "“soon” is no time."),
+        ({"kind": "time", "since": "0001-01-01T00:00+14:00"}, "“0001-01-01T00:00+14:00” is no time."),
         ({"kind": "time", "until": "2026-02-31"}, "“2026-02-31” is no time."),
         ({"kind": "time", "since": "2026-03-03", "until": "2026-03-01"}, "The time ends before it begins"),
         ({"kind": "time", "until": "2026-03-01"}, "There is nothing to export: project ada from"),
