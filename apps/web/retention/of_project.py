@@ -15,35 +15,17 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.models import Project
 from apps.accounts.permits import may
 from apps.accounts.roles import Deed
-from apps.core.errors import Invalid, NotFound
+from apps.core.errors import Invalid
 from apps.runs.models import LegalHold, Policy, Run
 from apps.runs.retention.applying import Outlook, outlook
 from apps.runs.retention.holds import NoSuchHold, lift_hold, place_hold
 from apps.runs.retention.policies import NoSuchPolicy, Rule, clean_days, drop_policy, rules_of, set_policy, with_rule
-from apps.web.access import person
+from apps.web.access import person, visible_project
 from apps.web.posted import reason_in
 from apps.workers.models import Profile
 
 MOST_HOLDS = 50
 MOST_POLICIES = 200
-
-
-class NoSuchProject(NotFound):
-    """There is none of that name, or it is of others."""
-
-    def __init__(self, slug: str) -> None:
-        super().__init__(f"There is no project {slug[:40]}, or it is not yours to see.")
-
-
-def visible_project(request: HttpRequest, slug: str) -> Project:
-    """The project called `slug`, for whoever belongs to it.
-
-    :raises NoSuchProject: there is none, or it is of others.
-    """
-    known = None if "\0" in slug else Project.objects.visible_to(person(request)).filter(slug=slug).first()
-    if known is None:
-        raise NoSuchProject(slug)
-    return known
 
 
 @dataclass
@@ -112,7 +94,7 @@ class Keeping:
 @require_safe
 def retention(request: HttpRequest, slug: str) -> HttpResponse:
     """The project's policies and holds; with `?days=` what would go if such a policy were set."""
-    project = visible_project(request, slug)
+    project = visible_project(person(request), slug)
     if "days" not in request.GET:
         return _page(request, project, PolicyForm())
     form = PolicyForm.of(request.GET)
@@ -126,7 +108,7 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def set_(request: HttpRequest, slug: str) -> HttpResponse:
-    project, form = visible_project(request, slug), PolicyForm.of(request.POST)
+    project, form = visible_project(person(request), slug), PolicyForm.of(request.POST)
     try:
         policy = set_policy(
             project=project,
@@ -145,7 +127,7 @@ def set_(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def drop(request: HttpRequest, slug: str, id: str) -> HttpResponse:
-    project = visible_project(request, slug)
+    project = visible_project(person(request), slug)
     policy = Policy.objects.filter(project=project, pk=_pk(id)).first()
     if policy is None:
         raise NoSuchPolicy
@@ -159,7 +141,7 @@ def drop(request: HttpRequest, slug: str, id: str) -> HttpResponse:
 @require_POST
 def hold(request: HttpRequest, slug: str) -> HttpResponse:
     """Place a hold on the whole project."""
-    project, reason = visible_project(request, slug), reason_in(request.POST)
+    project, reason = visible_project(person(request), slug), reason_in(request.POST)
     try:
         place_hold(project=project, reason=reason, by=person(request), now=timezone.now())
     except Invalid as refusal:
@@ -171,7 +153,7 @@ def hold(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def lift(request: HttpRequest, slug: str, id: str) -> HttpResponse:
     """Lift a hold, whether on the project or on one run."""
-    project = visible_project(request, slug)
+    project = visible_project(person(request), slug)
     found = LegalHold.objects.filter(project=project, pk=_pk(id)).select_related("project", "run__project").first()
     if found is None:
         raise NoSuchHold
