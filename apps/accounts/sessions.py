@@ -51,3 +51,9 @@ def end_sessions(
         entry = Entry("session.revoked", data)
         log.append(TRAIL, [entry], by=by, at=now, subject=f"person:{person.pk}", project="")
     return keys
+
+
+def forget_ended_sessions() -> None:
+    """Drop what tells of sessions that are there no more: they ran out, or their key changed with a password."""
+    kept = Session.objects.filter(session_key=OuterRef("session_key"))
+    UserSession.objects.filter(~Exists(kept)).delete()

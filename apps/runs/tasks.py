@@ -14,6 +14,7 @@ from kombu.exceptions import KombuError, OperationalError
 from kombu.pools import producers
 from redis.exceptions import RedisError
 
+from apps.accounts.sessions import forget_ended_sessions
 from apps.core.errors import StudioError
 from apps.runs.models import Driver
 
@@ -55,6 +56,7 @@ def ring_driver(run_id: int) -> None:
 def tidy() -> None:
     """Forget what nobody needs any more: expired sessions, and drivers not seen for a day."""
     call_command("clearsessions")
+    forget_ended_sessions()
     Driver.objects.filter(seen_at__lt=timezone.now() - timedelta(days=1)).delete()
 
 

@@ -32,7 +32,7 @@ class KeyForm(forms.Form):
     )
     lifetime = forms.ChoiceField(choices=list(LIFETIMES.items()), required=False, initial="90", label="It works for")
     rate_per_minute = forms.IntegerField(
-        min_value=1, max_value=HIGHEST_RATE, initial=RATE, label="Requests a minute", help_text="at most"
+        min_value=1, max_value=HIGHEST_RATE, initial=RATE, label="Requests a minute, at most"
     )
 
     def __init__(self, user: User, *given: object, **more: object) -> None:
