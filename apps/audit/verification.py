@@ -7,7 +7,7 @@ key that is not in it, and for certain those that were kept elsewhere.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,11 +16,11 @@ from apps.audit import chain, signing
 from apps.audit.anchored import Kept, Keys, Named, Pins, Source, Span
 from apps.audit.chain import Break, Sealed
 from apps.audit.missing import missing_trails
-from apps.audit.models import Anchor, Payload
+from apps.audit.models import Anchor
+from apps.audit.payloads import Texts
 from apps.audit.rows import Portion, Row, Scope, pages
 
 MOST_BREAKS = 50  # that are named; all are counted
-TEXTS_AT_ONCE = 500
 END = 2**63 - 1  # beyond every place
 Content = dict[str, Any]
 
@@ -86,7 +86,7 @@ class Found:
 def verify(trail: str) -> Verified:
     """Re-compute a trail from its first event and name the first place where it does not hold.
 
-    A text that was erased is no break: its digest stays sealed.
+    A text that was erased, and an event says so, is no break: its digest stays sealed.
     """
     walked: list[Verified] = []
     _walk(Scope(trail=trail), [_kept(_newest())], lambda row, found: walked.append(found))
@@ -143,7 +143,7 @@ def _walk(
     walk = TrailWalk("")
     for page in pages(scope):
         contents = [[_parsed(row.line) for row in portion.rows] for portion in page]
-        wrong = _wrong_texts({digest for each in contents for content in each for digest in _named(content).values()})
+        texts = Texts.of(_naming(page, contents))
         spans = [_span(portion, after=walk.chain.seq if portion.end.trail == walk.trail else 0) for portion in page]
         expected = [source.expected(spans) for source in sources]
         for portion, parsed in zip(page, contents, strict=True):
@@ -151,10 +151,16 @@ def _walk(
             if walk.trail != name:
                 walk = TrailWalk(name)
             walk.expect(named for each in expected for named in each.get(name, ()))
-            walk.go(portion.rows, parsed, wrong)
+            walk.go(portion.rows, parsed, texts)
             if portion.is_last:
                 done(portion.end, walk.end(portion.end))
         progress()
+
+
+def _naming(page: Sequence[Portion], contents: Sequence[Sequence[Content]]) -> Iterator[tuple[Row, Mapping[str, str]]]:
+    for portion, parsed in zip(page, contents, strict=True):
+        for row, content in zip(portion.rows, parsed, strict=True):
+            yield row, _named(content)
 
 
 def _span(portion: Portion, *, after: int) -> Span:
@@ -177,15 +183,15 @@ class TrailWalk:
         for each in named:
             self.named[each.seq].append(each)
 
-    def go(self, rows: Sequence[Row], contents: Sequence[Content], wrong: Mapping[str, str]) -> None:
-        """Go on along `rows`, with their lines parsed and the texts that are known to be `wrong`."""
+    def go(self, rows: Sequence[Row], contents: Sequence[Content], texts: Texts) -> None:
+        """Go on along `rows`, with their lines parsed and their texts read."""
         for row, content in zip(rows, contents, strict=True):
             if self.found:
                 return
             self.found = (
                 self.chain.step(Sealed(row.seq, row.line, row.hash))
                 or _break_of_columns(row, content)
-                or _break_of_texts(row, content, wrong)
+                or texts.break_of(row, _named(content))
                 or self._break_of_anchors(row)
             )
 
@@ -254,24 +260,3 @@ def _break_of_columns(row: Row, content: Content) -> Break | None:
         return None
     name = next(name for name, is_same in same.items() if not is_same)
     return Break(row.seq, f"the {name} beside event {row.seq} is not the one in its line")
-
-
-def _break_of_texts(row: Row, content: Content, wrong: Mapping[str, str]) -> Break | None:
-    for name, digest in _named(content).items():
-        if digest in wrong:
-            return Break(row.seq, f"the text “{name}” of event {row.seq} {wrong[digest]}")
-    return None
-
-
-def _wrong_texts(digests: Set[str]) -> dict[str, str]:
-    """What is wrong with which of these texts; an erased one is not wrong."""
-    wrong = dict.fromkeys(digests, "is gone, and was not erased")
-    asked = list(digests)
-    for at in range(0, len(asked), TEXTS_AT_ONCE):
-        rows = Payload.objects.filter(digest__in=asked[at : at + TEXTS_AT_ONCE])
-        for digest, salt, text, erased_at in rows.values_list("digest", "salt", "text", "erased_at"):
-            if erased_at or chain.digest(salt or "", text or "") == digest:
-                del wrong[digest]
-            else:
-                wrong[digest] = "is not the one that was sealed"
-    return wrong

@@ -61,6 +61,7 @@ def test_an_erased_text_is_read_as_none_and_the_trail_still_holds() -> None:
     [event] = write("run:a", SUBMITTED)
 
     Payload.objects.filter(digest=event.texts["task"]).update(text=None, salt=None, erased_at=NOON)
+    write("run:a", Entry("run.erased"))
 
     assert read("run:a")[0].texts == {"task": None}
     assert verify("run:a").first_break is None

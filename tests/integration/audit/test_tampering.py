@@ -69,6 +69,10 @@ def take_a_text_away(log: Log) -> None:
     without(log, "payload", [row for row in log["payload"] if row["text"] == "B."])
 
 
+def pass_a_text_off_as_erased(log: Log) -> None:
+    next(row for row in log["payload"] if row["text"] == "B.").update(text=None, salt=None, erased_at=NOON)
+
+
 def cut_the_end_off(log: Log) -> None:
     """With the head set back, so that the chain by itself is sound."""
     without(log, "event", events_of(log, TRAIL)[2:])
@@ -103,6 +107,7 @@ FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
     (delete_a_row, TRAIL, 2, "event 2 is missing: event 3 follows event 1"),
     (swap_a_text, TRAIL, 3, "the text “answer” of event 3 is not the one that was sealed"),
     (take_a_text_away, TRAIL, 3, "the text “answer” of event 3 is gone, and was not erased"),
+    (pass_a_text_off_as_erased, TRAIL, 3, "the text “answer” of event 3 was erased, and no event says so"),
     (cut_the_end_off, TRAIL, 3, "the end is cut off: event 2 is the last, and anchor 2 names event 3"),
     (compute_the_chain_anew, TRAIL, 2, "event 2 is not the one that anchor 1 names: it was sealed anew"),
     (take_the_trail_away, TRAIL, 1, "the trail is gone: anchor 2 names event 3 of it"),

@@ -1,14 +1,15 @@
 """What `verify` finds in trails that somebody forged. Their rows are inserted: nothing here switches a trigger off."""
 
 import pytest
+from django.db import transaction
 
 from apps.audit import rows
 from apps.audit.anchors import seal_anchor
 from apps.audit.chain import seal
-from apps.audit.log import Entry, verify
+from apps.audit.log import Entry, append, erase, verify
 from apps.audit.models import Trail
 from apps.audit.verification import TrailBreak, verify_trails
-from tests.integration.audit.trails import NOON, Forgery, forgery, write
+from tests.integration.audit.trails import ADA, NOON, Forgery, forgery, write
 
 pytestmark = pytest.mark.django_db
 
@@ -144,6 +145,33 @@ def test_a_text_that_is_gone_without_an_erasure_is_found(forged: Forgery) -> Non
     forged.payloads.clear()
 
     assert reason(forged.plant()) == (1, "the text “task” of event 1 is gone, and was not erased")
+
+
+def test_a_text_that_was_erased_without_a_word_is_found(forged: Forgery) -> None:
+    task = next(payload for payload in forged.payloads if payload.text == "Compare A and B.")
+    task.text, task.salt, task.erased_at = None, None, NOON
+
+    assert reason(forged.plant()) == (1, "the text “task” of event 1 was erased, and no event says so")
+
+
+def test_an_erasure_that_is_told_elsewhere_does_not_excuse_another(forged: Forgery) -> None:
+    write("run:other", Entry("run.erased"))
+    [task, *_] = forged.payloads
+    task.text, task.salt, task.erased_at = None, None, NOON
+
+    assert "was erased, and no event says so" in reason(forged.plant())[1]
+
+
+def test_what_is_erased_of_a_trail_about_many_is_told_in_that_of_its_subject() -> None:
+    with transaction.atomic():
+        told = Entry("spend.settled", texts={"why": "dear"})
+        append("spending", [told], by=ADA, at=NOON, subject="run:a", project="default")
+        assert erase("spending", at=NOON, subject="run:a") == 1
+    assert "no event says so" in reason("spending")[1]
+
+    write("run:a", Entry("run.erased"))
+
+    assert verify("spending").first_break is None
 
 
 @pytest.mark.parametrize("column", ["verb", "subject", "project", "actor_label"])

@@ -1,0 +1,68 @@
+"""Whether the texts that events name are the ones that were sealed, or were erased, and an event says so.
+
+An erased text leaves nothing to compute again; without a word about it in a trail, nobody erased it: it was taken away.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from apps.audit import chain
+from apps.audit.chain import Break
+from apps.audit.models import Event, Payload
+from apps.audit.rows import Row
+
+AT_ONCE = 500
+
+Named = Mapping[str, str]
+"""The digests of an event's texts, by name."""
+
+
+@dataclass
+class Texts:
+    """What is wrong with the texts of some events."""
+
+    wrong: dict[str, str] = field(default_factory=dict)  # digest: why
+    erased: dict[str, datetime] = field(default_factory=dict)  # digest: when
+    erasures: set[tuple[str, datetime]] = field(default_factory=set)  # a trail, and when something of it was erased
+
+    @classmethod
+    def of(cls, events: Iterable[tuple[Row, Named]]) -> "Texts":
+        """Read the texts of these events, and hash each again."""
+        naming = {digest: row for row, named in events for digest in named.values()}
+        texts = cls(wrong=dict.fromkeys(naming, "is gone, and was not erased"))
+        digests = list(naming)
+        for at in range(0, len(digests), AT_ONCE):
+            texts._read(digests[at : at + AT_ONCE])
+        if texts.erased:
+            texts._look_for_erasures([naming[digest] for digest in texts.erased])
+        return texts
+
+    def _read(self, digests: Sequence[str]) -> None:
+        rows = Payload.objects.filter(digest__in=digests).values_list("digest", "salt", "text", "erased_at")
+        for digest, salt, text, erased_at in rows:
+            if erased_at:
+                self.erased[digest] = erased_at
+            if erased_at or chain.digest(salt or "", text or "") == digest:
+                del self.wrong[digest]
+            else:
+                self.wrong[digest] = "is not the one that was sealed"
+
+    def _look_for_erasures(self, rows: Sequence[Row]) -> None:
+        """An erasure is told in the trail of what was erased, which other trails have as their events' subject."""
+        trails = {name for row in rows for name in (row.trail, row.subject)}
+        told = Event.objects.filter(trail__name__in=trails, verb__endswith=".erased")
+        self.erasures = set(told.values_list("trail__name", "at"))
+
+    def break_of(self, row: Row, named: Named) -> Break | None:
+        """The first of an event's texts with which something is wrong."""
+        for name, digest in named.items():
+            if fault := self._fault(row, digest):
+                return Break(row.seq, f"the text “{name}” of event {row.seq} {fault}")
+        return None
+
+    def _fault(self, row: Row, digest: str) -> str:
+        erased_at = self.erased.get(digest)
+        if erased_at and not self.erasures & {(row.trail, erased_at), (row.subject, erased_at)}:
+            return "was erased, and no event says so"
+        return self.wrong.get(digest, "")
