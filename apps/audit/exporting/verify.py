@@ -18,12 +18,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 FORMAT = "conductor-studio-export/1"
 GENESIS = "0" * 64  # what the first event of every trail follows
 MOST_SHOWN = 20
+A_MINUTE = timedelta(minutes=1)  # in which an anchor may have been on its way while the export was begun
 
 # What a row of each file must have.
 PART = {"trail": str, "first": int, "last": int, "after": str, "head": str}
@@ -52,6 +54,7 @@ class Export:
         self.keys: dict[str, bytes] = {}  # fingerprint -> the key itself; the first one signs
         self.pins: dict[str, dict[int, tuple[str, str]]] = {}  # trail -> place -> the hash there, and who says so
         self.reached: dict[str, int] = {}  # trail -> how far it went, by anchors that are older than the export
+        self.forgotten: list[int] = []  # anchors that were kept outside and that the studio does not know any more
         self.missed: set[str] = set()  # trails that such anchors name, and that must be here
         self.text: Row | None = None  # the next one
 
@@ -122,6 +125,9 @@ class Export:
             if hashes.get(row["seq"], row["hash"]) != row["hash"]:
                 self.problems.append(f"anchor {row['seq']} is not the one that was kept outside")
             self._take(row, f"anchor {row['seq']}, which was kept outside,")
+        if self.forgotten:
+            known = self.manifest["last_anchor"]
+            self.problems.append(f"anchors {known + 1} to {max(self.forgotten)} are gone: they were kept outside")
 
     def _take(self, row: Row, label: str) -> None:
         """Take what an anchor says of trails, if it is one that the studio signed."""
@@ -140,6 +146,9 @@ class Export:
             return
         scope = self.manifest.get("scope", {})
         is_older = row["seq"] <= self.manifest.get("last_anchor", 0)
+        if not is_older and _time(content["at"]) < _time(self.manifest["made_at"]) - A_MINUTE:
+            is_older = True  # an anchor that the studio sealed, and that its database has forgotten
+            self.forgotten.append(row["seq"])
         for trail, seq, hash_ in heads:
             self.pins.setdefault(trail, {})[seq] = (hash_, label)
             if is_older and scope.get("kind") != "time":
@@ -253,6 +262,10 @@ def _is_event(event: Row) -> bool:
         return (content["trail"], content["seq"]) == (event["trail"], event["seq"]) and type(content["texts"]) is dict
     except (ValueError, KeyError, TypeError):
         return False
+
+
+def _time(given: str) -> datetime:
+    return datetime.fromisoformat(given)
 
 
 def _hash(before: str, text: str) -> str:

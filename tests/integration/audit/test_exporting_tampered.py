@@ -9,9 +9,14 @@ from django.db import transaction
 from apps.audit import chain
 from apps.audit.log import Entry
 from apps.audit.models import Payload
+from tests.integration.audit import test_tampering as tampered
 from tests.integration.audit.exports import anchors_kept_outside, export, exported, unpacked
+from tests.integration.audit.tampering import Log, Owner
+from tests.integration.audit.test_tampering import kept, owner
 from tests.integration.audit.trails import Forgery, forgery, write
 from tests.unit.audit.exported import verify
+
+__all__ = ["kept", "owner"]
 
 pytestmark = pytest.mark.django_db
 X = Entry("x")
@@ -140,3 +145,50 @@ def test_a_text_that_was_deleted_is_named(forged: Forgery, tmp_path: Path) -> No
 
     assert "the text “task” of event 1 is gone, and was not erased" in exported(tmp_path)[1]
     assert not Payload.objects.exists()
+
+
+# --- by the owner of the tables ------------------------------------------------------------------------------------
+
+BY_THE_OWNER: list[tuple[Callable[[Log], None], str]] = [
+    (tampered.change_a_row, "trail run:a: event 2 is not what was sealed: its text or its hash was changed"),
+    (tampered.delete_a_row, "trail run:a: event 2 is missing: event 3 follows event 1"),
+    (tampered.swap_a_text, "trail run:a: the text “answer” of event 3 is not the one that was sealed"),
+    (tampered.take_a_text_away, "trail run:a: the text “answer” of event 3 is gone, and was not erased"),
+    (tampered.cut_the_end_off, "trail run:a: the end is cut off: event 2 is the last of 3"),
+    (tampered.compute_the_chain_anew, "trail run:a: event 2 is not the one that anchor 1 names"),
+    (tampered.take_the_trail_away, "trail run:a is gone: anchor 2 names its event 3"),
+    (tampered.compute_the_anchors_anew_too, "anchor 1 is not signed by a key of the studio"),
+]
+ONLY_OUTSIDE: list[tuple[Callable[[Log], None], str]] = [
+    (tampered.compute_all_anew_with_the_key, "trail run:a: event 2 is not the one that anchor 1, which was kept"),
+    (tampered.compute_all_anew_and_drop_every_anchor, "trail run:a: event 2 is not the one that anchor 1, which"),
+    (tampered.cut_off_as_if_it_never_was, "trail run:a: the end is cut off: event 2 is the last of 3"),
+]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("tamper", "words"), BY_THE_OWNER, ids=[each[0].__name__ for each in BY_THE_OWNER])
+def test_an_export_tells_what_the_owner_of_the_tables_did(
+    owner: Owner, kept: Path, tmp_path: Path, tamper: Callable[[Log], None], words: str
+) -> None:
+    owner.rewrite(tamper)
+
+    status, said = exported(tmp_path / "unpacked")
+
+    assert status == 1
+    assert f"BROKEN: {words}" in said
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("tamper", "words"), ONLY_OUTSIDE, ids=[each[0].__name__ for each in ONLY_OUTSIDE])
+def test_what_nothing_inside_tells_an_anchor_that_was_kept_outside_does(
+    owner: Owner, kept: Path, tmp_path: Path, tamper: Callable[[Log], None], words: str
+) -> None:
+    owner.rewrite(tamper)
+    folder = unpacked(export(), tmp_path / "unpacked")
+
+    assert verify(folder)[0] == 0
+    status, said = verify(folder, "--anchors", str(kept))
+
+    assert status == 1
+    assert f"BROKEN: {words}" in said

@@ -93,10 +93,16 @@ class Kept:
         return self.pins[-1]
 
     def zip(
-        self, *, kind: str = "all", texts: bool = True, key: Ed25519PrivateKey = KEY, last_anchor: int = 99
+        self,
+        *,
+        kind: str = "all",
+        texts: bool = True,
+        key: Ed25519PrivateKey = KEY,
+        last_anchor: int = 99,
+        made_at: datetime = NOON,
     ) -> bytes:
         scope = {"kind": kind, "projects": ["p"], "label": "project p"}
-        about = About("e1", "http://studio.example", NOON, "Ada", scope, texts, last_anchor)
+        about = About("e1", "http://studio.example", made_at, "Ada", scope, texts, last_anchor)
         sign = lambda text: key.sign(message("export", text)).hex()  # noqa: E731 - what a studio's key does
         return b"".join(write(self, about, public_keys=pem(key), sign=sign))
 

@@ -1,6 +1,7 @@
 """What an outsider's Python says of an export, sound and tampered with: it has the zip and nothing of the studio."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,20 @@ def test_what_was_anchored_after_the_export_is_not_missed(kept: Kept, tmp_path: 
     newest = later.anchor(("run:c", 1))
 
     assert problems(kept, tmp_path, outside=newest.written() + "\n", last_anchor=2) == []
+
+
+def test_anchors_that_the_database_has_forgotten_still_tell_of_a_cut_off_end(kept: Kept, tmp_path: Path) -> None:
+    outside = "".join(f"{anchor.written()}\n" for anchor in kept.pins)
+    del kept.pins[1], kept.lines[2:], kept.said[2:], kept.bounds[1:]
+    kept.bounds[0] = replace(kept.bounds[0], last=2, head=kept.lines[1].hash)
+
+    made_at = NOON + timedelta(hours=1)
+    assert problems(kept, tmp_path, last_anchor=1, made_at=made_at) == [], "nothing inside tells"
+    assert problems(kept, tmp_path, outside=outside, last_anchor=1, made_at=made_at) == [
+        "anchors 2 to 2 are gone: they were kept outside",
+        "trail run:a: the end is cut off: event 2 is the last of 3",
+        "trail run:b is gone: anchor 2, which was kept outside, names its event 1",
+    ]
 
 
 def test_a_trail_that_was_made_anew_contradicts_its_anchor(kept: Kept, tmp_path: Path) -> None:
