@@ -74,7 +74,7 @@ class WaysIn(Base):
             messages.success(
                 request, f"Sessions ended: {len(ended)}. What is open in them closes within half a minute."
             )
-        elif asked == "forget-second-factors":
+        elif asked == "forget-second-factors" and person != by:  # one's own go where one shows again who one is
             forget_second_factors(person=person, by=by.actor, now=now)
             messages.success(
                 request, f"{person.label} comes in with a password or a link alone, until they set one up."

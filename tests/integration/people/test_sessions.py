@@ -11,10 +11,11 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.accounts.second_factors import names_of_factors
 from apps.accounts.sessions import forget_ended_sessions, sessions_of
 from apps.web.people import account
 from apps.web.people.presence import Presence
-from tests.integration.people.given import is_signed_in, last, sign_in, told
+from tests.integration.people.given import is_signed_in, last, set_up_app, sign_in, told
 
 FIREFOX = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}
 
@@ -181,3 +182,28 @@ def test_only_a_superuser_opens_the_way_to_one(ada: User, bob: User) -> None:
 
     assert refused.status_code == 403
     assert not told("sign-in-link.made")
+
+
+def test_nobody_takes_their_own_second_factors_away_without_showing_who_they_are(ada: User, client: Client) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    sign_in(client)
+    set_up_app(client, ada)
+
+    client.post(f"/admin/accounts/user/{ada.pk}/ways-in/", {"do": "forget-second-factors"})
+
+    assert names_of_factors(ada) == ["an authenticator app"]
+
+
+def test_an_admin_takes_lost_ones_away(ada: User, bob: User, client: Client) -> None:
+    sign_in(client)
+    set_up_app(client, ada)
+    bob.is_staff = bob.is_superuser = True
+    bob.save()
+    admin = Client()
+    admin.force_login(bob)
+
+    admin.post(f"/admin/accounts/user/{ada.pk}/ways-in/", {"do": "forget-second-factors"})
+
+    assert names_of_factors(ada) == []
+    assert {event.actor.id for event in told("second-factor.removed")} == {str(bob.pk)}
