@@ -50,6 +50,8 @@ NAVIGATION = [
             _item("Conductors", "account_tree", "workers", "conductor"),
             _item("Credentials", "key", "workers", "credential"),
             _item("Profiles", "tune", "workers", "profile"),
+            _item("Tags", "sell", "workers", "tag"),
+            _item("Flow rules", "rule", "workers", "flowrule"),
         ],
     },
     {

@@ -159,6 +159,7 @@ def _locked(pk: int) -> Experiment | None:
 
 def _go_on(experiment: Experiment, now: datetime) -> None:
     variants = list(experiment.variants.select_related("fork"))
+    _stop_ruled(experiment, variants, now)
     _measure(variants)
     if why := _stuck(experiment, variants, now):
         _end(experiment, Status.LIMIT, by=STUDIO, now=now, why=why)
@@ -172,6 +173,15 @@ def _go_on(experiment: Experiment, now: datetime) -> None:
         why = "" if is_whole else "Nothing was left of the experiment's limit."
         status = Status.DONE if is_whole else Status.LIMIT
         _end(experiment, status, by=STUDIO, now=now, why=why)
+
+
+def _stop_ruled(experiment: Experiment, variants: Iterable[Variant], now: datetime) -> None:
+    """Stop the forks that flow rules hold: what was approved of the run is approved of none of them."""
+    for fork in _under_way(variants):
+        if fork.status == Run.Status.HELD and fork.hold == Run.Hold.RULES:
+            with suppress(Conflict):  # it has gone on meanwhile
+                services.stop_run(run=fork, by=experiment.owner, now=now, reason="Flow rules hold it.")
+            fork.refresh_from_db()
 
 
 def _measure(variants: Iterable[Variant]) -> None:

@@ -5,6 +5,7 @@ had when it was frozen for the run and still has; what it writes carries both.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from apps.runs.nesting import is_nested
 from apps.workers.models import Conductor, FlowRule, Profile, Worker
 from apps.workflows import flow
 from apps.workflows.flow import Asked, Model, Offence, Point, Rule
+from apps.workflows.graph import Problem
 from apps.workflows.workflow import Workflow
 
 Frozen = Mapping[str, Any]
@@ -144,6 +146,30 @@ def told_in(setup: Frozen, part: Frozen) -> list[str] | None:
         told: list[str] | None = setup.get("told")
         return told
     return None if part.get("conductor") is None else list(part["conductor"].get("tags", ()))
+
+
+def problems_of(run: Run, workflow: Workflow, pool: Sequence[Frozen], *, is_fork: bool) -> list[Problem]:
+    """What rules would hold a draft of `workflow` for, given to `pool`, as warnings at its steps.
+
+    Of a fork nothing is approved yet, whatever was of `run`.
+    """
+    other = copy(run)
+    other.setup = run.setup | {"pool": list(pool)}
+    other.excepted = [] if is_fork else run.excepted
+    numbers = {key: number for number, key in enumerate(workflow.keys, start=1)}
+    names = {each["slug"]: each["name"] for each in _everybody(other.setup)}
+    return [
+        Problem(
+            "flow-rule",
+            f"Step {numbers[each.reader]} reads what is {each.rule.carries}, and "
+            f"{names.get(each.model, each.model)} is not known to be {each.rule.needs}: the run would be held.",
+            each.reader,
+            (each.path[-2], each.reader) if flow.is_step(each.path[-2]) else None,
+            "warning",
+        )
+        for each in Flow.of(other).of_workflow(workflow)
+        if each.reader in numbers
+    ]
 
 
 def as_told(offences: Sequence[Offence]) -> list[dict[str, Any]]:

@@ -173,22 +173,35 @@ def reject_run(*, run: Run, by: User, now: datetime, reason: str) -> Run:
 def revise_run(*, run: Run, workflow: Workflow, by: User, now: datetime, reason: str = "") -> Run:
     """Put another workflow in the place of one that is held for review: nothing of it was carried out yet.
 
+    So can one that flow rules hold before anything of it has begun: from then on it is held for review.
+
     :raises WorkflowInvalid: a step or an edge breaks a rule. :raises Conflict: the run is not held for review.
     :raises NotAllowed: the person may only look.
     """
     check_may(by, Deed.ACT, run.project)
     warnings = check_workflow(workflow, workers=run.pool)
     with transaction.atomic():
-        if _in_review(run).select_for_update().first() is None:
+        held = Run.objects.select_for_update().get(pk=run.pk)
+        if not can_revise(held):
             raise Conflict("This run is not held for review any more.")
         run.steps.all().delete()
-        Run.objects.filter(pk=run.pk).update(workflow_body=workflow.model_dump(mode="json"))
+        review = {"hold": Run.Hold.REVIEW, "held_by": {}}
+        Run.objects.filter(pk=run.pk).update(workflow_body=workflow.model_dump(mode="json"), **review)
         log.lay_out(run, workflow)
         adopted = log.adopted(workflow, by="review", warnings=warnings)
         texts = {**adopted.texts, **({"reason": reason} if reason else {})}
         log.append(run, [Entry(adopted.verb, adopted.data, texts)], by=by.actor, at=now)
     announce(run)
     return Run.objects.get(pk=run.pk)
+
+
+def can_revise(run: Run) -> bool:
+    """Whether the workflow of `run` itself may still be another one: nobody has begun to carry it out."""
+    if run.status != Run.Status.HELD or run.nested_in_id is not None:
+        return False
+    if run.hold == Run.Hold.RULES:
+        return run.workflow_body is not None and not run.steps.exclude(status=Step.Status.WAITING).exists()
+    return run.hold in ("", Run.Hold.REVIEW)
 
 
 def _in_review(run: Run) -> QuerySet[Run]:

@@ -14,6 +14,7 @@ from apps.workers.calls import clean
 from apps.workers.models import FlowRule, Tag
 from apps.workers.models.flow import TAG
 
+STUDIO_TRAIL = "rules"  # of the rules and tags of the whole studio
 MOST = 100  # tags, and rules, of one project
 LONGEST_WORDS = 200
 
@@ -105,7 +106,7 @@ def clean_words(words: str) -> str:
 
 def trail_of(project: Project) -> str:
     """The trail in which a project's rules and tags leave their events."""
-    return f"rules:{project.slug}"
+    return f"{STUDIO_TRAIL}:{project.slug}"
 
 
 def _checked(project: Project, *, carries: str, needs: str, words: str) -> dict[str, str]:

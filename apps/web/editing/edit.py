@@ -100,12 +100,13 @@ def _forked(request: HttpRequest, judged: Judged, key: str | None) -> Run:
 
 
 def _revised(request: HttpRequest, judged: Judged) -> Run:
-    """The run that was held for review goes on with the workflow as it is now: both at once, or neither."""
+    """The run that was held goes on with the workflow as it is now: both at once, or neither."""
     run, draft, now = judged.run, judged.draft, timezone.now()
     with transaction.atomic():
         if judged.is_changed:
             holding.revise_run(run=run, workflow=draft.workflow, by=judged.by, now=now, reason=draft.reason)
-        services.approve_run(run=run, by=judged.by, now=now)
+        let_on = services.go_on if run.hold == Run.Hold.RULES and not judged.is_changed else services.approve_run
+        let_on(run=run, by=judged.by, now=now)
     services.announce(run)  # once more: what was told within the transaction nobody could read yet
     return run
 

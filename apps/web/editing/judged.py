@@ -11,6 +11,8 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs import services
 from apps.runs.estimates import Preview, changes_since, preview_of_fork, preview_of_review
+from apps.runs.flow import problems_of
+from apps.runs.holding import can_revise
 from apps.runs.models import Run
 from apps.runs.reuse import Forecast
 from apps.web.editing.draft import Draft
@@ -45,7 +47,7 @@ class Judged:
     @property
     def is_review(self) -> bool:
         """Whether the run itself waits for this workflow, rather than a fork of it."""
-        return self.run.status == Run.Status.HELD and self.run.hold in ("", Run.Hold.REVIEW)
+        return can_revise(self.run)
 
     @cached_property
     def pool(self) -> list[dict[str, Any]]:
@@ -66,7 +68,9 @@ class Judged:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        found = graph.check(self.draft.workflow, workers=self.workers, max_steps=services.MOST_STEPS)
+        workflow = self.draft.workflow
+        found = graph.check(workflow, workers=self.workers, max_steps=services.MOST_STEPS)
+        found += problems_of(self.run, workflow, self.pool, is_fork=not self.is_review)
         return [*found, *(problem for problem in self.told if problem not in found)]
 
     @cached_property

@@ -11,7 +11,8 @@ from functools import cached_property
 
 from apps.audit import log
 from apps.runs.estimates import Preview, preview_of_review
-from apps.runs.models import Attempt, Proposal, Run, Step
+from apps.runs.labels import Labels
+from apps.runs.models import Attempt, Proposal, Review, Run, Step
 from apps.runs.plans import can_plan_again, side_by_side
 from apps.web.retention.told import Erasure, erasure_of
 from apps.web.run.counted import Counted, counted_of, how_taken
@@ -100,6 +101,11 @@ class Standing:
     def paused(self) -> Paused | None:
         """How it is paused; None where it is not."""
         return paused_of(self.run)
+
+    @property
+    def labels(self) -> Labels:
+        """What its task carries."""
+        return Labels.of(self.run.setup)
 
     @cached_property
     def ruled(self) -> Ruled | None:

@@ -1,17 +1,18 @@
 """The forms of the pool: what is wrong is said at its field, before anything is kept or called."""
 
 import asyncio
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
 
-from apps.accounts.looks import PasswordInput
+from apps.accounts.looks import CheckboxSelectMultiple, PasswordInput
 from apps.workers import catalogue, wire
 from apps.workers.addresses import why_host_refused
 from apps.workers.calls import CallFailed, Endpoint
-from apps.workers.models import CalledModel, Conductor, Credential, Worker
+from apps.workers.models import CalledModel, Conductor, Credential, Tag, Worker
 
 # What the studio itself says with each call: given here it would contradict that, or lead elsewhere.
 OURS = {"model", "messages", "stream", "base_url", "api_base", "api_key"}
@@ -51,8 +52,16 @@ class CredentialForm(forms.ModelForm[Credential]):
 class CalledForm(forms.ModelForm[Any]):
     """What makes the call of a worker or a conductor, checked as far as it can be without one."""
 
+    tags = forms.MultipleChoiceField(
+        required=False,
+        widget=CheckboxSelectMultiple,
+        help_text="What can be relied on of it, for flow rules that ask for it; its replies carry them on.",
+    )
+
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
+        if isinstance(field := self.fields.get("tags"), forms.MultipleChoiceField):
+            field.choices = tag_choices(self.instance.tags)
         for name in PRICES:  # 5, and not 5.000000
             if isinstance(price := self.initial.get(name), Decimal):
                 self.initial[name] = catalogue.plainly(price)
@@ -116,6 +125,15 @@ class ConductorForm(CalledForm):
         fields = ()  # the admin page names them
         labels = LABELS
         help_texts = HELP
+
+
+def tag_choices(kept: Sequence[str]) -> list[tuple[str, str]]:
+    """The tags there are, each once and with what it means; also those that a model has `kept` and nobody knows now."""
+    found: dict[str, str] = {}
+    for name, words in Tag.objects.values_list("name", "words"):
+        found[name] = found.get(name) or words
+    names = sorted({*found, *kept})
+    return [(name, f"{name}: {found[name]}" if found.get(name) else name) for name in names]
 
 
 def models_at(base_url: str) -> list[str]:

@@ -113,7 +113,7 @@ class WorkerAdmin(CalledAdmin):
     list_filter = ("enabled", "provider", "transport", "simulated")
     inlines = (Fallbacks,)
     fieldsets = (
-        ("What it is", {"fields": (("name", "slug"), ("provider", "project"), "strengths", "enabled")}),
+        ("What it is", {"fields": (("name", "slug"), ("provider", "project"), "strengths", "tags", "enabled")}),
         ("How it is reached", {"fields": REACHED}),
         (
             "What it is asked with",
@@ -163,7 +163,7 @@ class ConductorAdmin(CalledAdmin):
     list_display = ("slug", "name", "model", "encoding", "price", "standing_now")
     list_filter = ("enabled", "encoding", "simulated")
     fieldsets = (
-        ("What it is", {"fields": (("name", "slug"), ("provider", "project"), "enabled")}),
+        ("What it is", {"fields": (("name", "slug"), ("provider", "project"), "tags", "enabled")}),
         ("How it is reached", {"fields": ("transport", "base_url", ("model", "adapter"), "credential")}),
         (
             "How it plans",

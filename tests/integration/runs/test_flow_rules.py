@@ -1,6 +1,7 @@
 """Flow rules hold a run before any call that they forbid: of planner, steps, stand-ins, judges and runs within runs."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from apps.audit import log as audit
 from apps.audit.log import Read
 from apps.core.errors import Conflict, Invalid
 from apps.runs.excepting import except_run
+from apps.runs.experiments import go_on as carry_on
+from apps.runs.experiments import start_experiment
 from apps.runs.labels import Attachment, Labels, attach
 from apps.runs.models import Run, Step
 from apps.runs.services import fork_run, go_on, submit_run
@@ -417,3 +420,24 @@ def stand_ins(slug: str, *others: str) -> None:
     for position, other in enumerate(others):
         instead = Worker.objects.get(slug=other)
         Fallback.objects.create(worker=Worker.objects.get(slug=slug), instead=instead, position=position)
+
+
+def test_an_experiment_does_not_wait_for_a_fork_that_rules_hold(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive
+) -> None:
+    trust("sim-atlas")
+    run = drive(submit(admin, mini))
+    approve(run, admin)
+    assert drive(run).status == Run.Status.SUCCEEDED
+    now = timezone.now()
+    experiment = start_experiment(
+        run=run, edges=[("s1", "s2")], baseline=False, limit_usd=Decimal(1), by=admin, now=now
+    )
+    fork = experiment.variants.get().fork
+    assert fork is not None
+    assert drive(fork).hold == Run.Hold.RULES
+
+    carry_on(experiment_id=experiment.pk, now=now)
+
+    experiment.refresh_from_db()
+    assert (experiment.is_over, experiment.variants.get().note) == (True, "Its run was stopped.")

@@ -18,6 +18,7 @@ from apps.runs.models import Run
 from apps.workers.models import FlowRule, Profile, Tag, Worker
 from apps.workers.rules import add_rule, add_tag, trail_of
 from tests.factories import NOON, Driving, chain, make_pool, make_run
+from tests.integration.web.forms import form_of, press
 
 HTMX = {"HX-Request": "true"}
 
@@ -378,3 +379,53 @@ def test_a_template_made_from_a_run_carries_what_its_task_did(browser: Client, h
     run = Run.objects.exclude(pk=held.pk).get()
     assert run.setup["tags"] == ["secret"]
     assert run.setup["told"] == []
+
+
+def test_what_it_carries_stands_beside_the_task(browser: Client, rule: FlowRule, pool: Profile) -> None:
+    browser.post("/", filled(tags=["trusted"], file_tags=["secret"], attachments=[file("offer.txt", b"14 EUR")]))
+
+    page = words(browser.get(f"/runs/{Run.objects.get().code}/panel/").content)
+
+    assert "The task is trusted" in page
+    assert "Attached offer.txt 6 characters secret" in page
+
+
+# --- editing a run that rules hold -----------------------------------------------------------------------------------
+
+
+def test_in_the_editor_each_step_says_what_it_would_be_held_for(browser: Client, held: Run) -> None:
+    page = words(browser.get(f"/runs/{held.code}/edit/").content)
+
+    assert "Held by flow rules" in page
+    assert "Step 2 reads what is secret, and Birch is not known to be trusted: the run would be held." in page
+
+
+def test_given_to_others_the_run_itself_goes_on_for_its_driver_to_check(
+    browser: Client, held: Run, rung: list[int]
+) -> None:
+    assert held.workflow is not None
+    fields = form_of(held.workflow, action="revise") | {f"step-s{number}-worker": "sim-atlas" for number in (1, 2, 3)}
+
+    press(browser, held, fields)
+
+    held.refresh_from_db()
+    assert (held.status, held.hold, held.held_by) == (Run.Status.QUEUED, "", {})
+    assert [event.verb for event in log.read(held.trail)][-2:] == ["workflow.adopted", "run.approved"]
+    assert Run.objects.count() == 1
+
+
+def test_unchanged_it_is_checked_again(browser: Client, held: Run) -> None:
+    assert held.workflow is not None
+
+    press(browser, held, form_of(held.workflow, action="revise"))
+
+    assert Run.objects.get(pk=held.pk).status == Run.Status.QUEUED
+    assert log.read(held.trail)[-1].verb == "run.resumed"
+
+
+def test_once_something_has_begun_an_edit_is_a_fork(browser: Client, held: Run) -> None:
+    held.steps.filter(key="s1").update(status="succeeded", result="South: 53 %")
+
+    page = words(browser.get(f"/runs/{held.code}/edit/").content)
+
+    assert "Editing a copy" in page
