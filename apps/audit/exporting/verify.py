@@ -57,6 +57,9 @@ class Export:
         self.forgotten: list[int] = []  # anchors that were kept outside and that the studio does not know any more
         self.missed: set[str] = set()  # trails that such anchors name, and that must be here
         self.text: Row | None = None  # the next one
+        self.erased: dict[tuple[str, str, str], str] = {}  # (trail, subject, when) -> the first text erased then
+        self.erasures: set[tuple[str, str]] = set()  # (trail, when) of events that say so
+        self.trails: set[str] = set()
 
     def check(self) -> None:
         for part in (self._check_manifest, self._check_files, self._read_anchors, self._check_trails):
@@ -166,7 +169,9 @@ class Export:
             is_cut = part["first"] != 1 and self.manifest.get("scope", {}).get("kind") != "time"
             walk, found = Walk(part, self.pins.get(part["trail"], {})), "its beginning is cut off" if is_cut else ""
             while event is not None and event["trail"] == part["trail"]:
-                found = found or walk.step(event) or (self._wrong_text(event, texts) if texts else "")
+                found = found or walk.step(event) or (self._wrong_text(event, walk.content, texts) if texts else "")
+                if not found and walk.content["verb"].endswith(".erased"):
+                    self.erasures.add((event["trail"], walk.content["at"]))
                 event = next(events, None)
             found = found or walk.end(self.reached.get(part["trail"], 0))
             while texts and self.text and self.text["trail"] == part["trail"]:
@@ -176,21 +181,27 @@ class Export:
                 self.problems.append(f"trail {part['trail']}: {found}")
             self.counts.update(trails=1, events=walk.seq - part["first"] + 1, covered=walk.covered)
             self.missed.discard(part["trail"])
+            self.trails.add(part["trail"])
         if event is not None:
             self.problems.append(f"events.jsonl goes on with trail {event['trail']}, which is not of the export")
         if self.text is not None:
             self.problems.append(f"payloads.jsonl goes on with a text of trail {self.text['trail']}, out of its place")
+        if self.manifest.get("scope", {}).get("kind") != "time":  # else the event may be of another time
+            self._check_erasures()
         for trail in sorted(self.missed):
             _, label = self.pins[trail][self.reached[trail]]
             self.problems.append(f"trail {trail} is gone: {label} names its event {self.reached[trail]}")
 
-    def _wrong_text(self, event: Row, texts: Iterator[Row]) -> str:
+    def _wrong_text(self, event: Row, content: Row, texts: Iterator[Row]) -> str:
         """What is wrong with the texts that an event names; they come in the order of the events."""
-        named = dict(json.loads(event["line"])["texts"])
+        named = dict(content["texts"])
         while self.text and (self.text["trail"], self.text["seq"]) == (event["trail"], event["seq"]):
             row, self.text = self.text, next(texts, None)
+            words = f"the text “{row['name']}” of event {event['seq']}"
             if found := self._wrong(row, named.pop(row["name"], "")):
-                return f"the text “{row['name']}” of event {event['seq']} {found}"
+                return f"{words} {found}"
+            if "erased_at" in row:
+                self.erased.setdefault((row["trail"], content["subject"], row["erased_at"]), words)
         return f"the text “{min(named)}” of event {event['seq']} is not in the export" if named else ""
 
     def _wrong(self, row: Row, digest: str) -> str:
@@ -205,6 +216,15 @@ class Export:
             return ""
         return "is not the one that was sealed"
 
+    def _check_erasures(self) -> None:
+        """Whether an event says of each erased text that it was: in its trail, or in that of the run it is about."""
+        made_at = _time(self.manifest["made_at"])
+        for (trail, subject, at), words in self.erased.items():
+            is_told = {(trail, at), (subject, at)} & self.erasures
+            is_told_elsewhere = subject.startswith("run:") and subject not in self.trails
+            if not is_told and not is_told_elsewhere and _time(at) <= made_at:
+                self.problems.append(f"trail {trail}: {words} was erased, and no event says so")
+
 
 class Walk:
     """A walk along a trail, which says where it first does not hold."""
@@ -213,6 +233,7 @@ class Walk:
         self.part, self.pins = part, pins
         self.seq, self.hash = part["first"] - 1, part["after"]
         self.covered = 0  # events up to the last one that an anchor names
+        self.content: Row = {}  # what the last event says
 
     def step(self, event: Row) -> str:
         """What is wrong with the next event, if anything is."""
@@ -223,12 +244,13 @@ class Walk:
             return f"event {expected} is missing: event {event['seq']} follows event {self.seq}"
         if _hash(self.hash, event["line"]) != event["hash"]:
             return f"event {expected} is not what was sealed: its text or its hash was changed"
-        if not _is_event(event):
+        content = _content(event)
+        if content is None:
             return f"event {expected} is sealed, but its line is no event of this place"
         hash_, label = self.pins.get(expected, (event["hash"], ""))
         if hash_ != event["hash"]:
             return f"event {expected} is not the one that {label} names: the trail was made anew"
-        self.seq, self.hash = expected, event["hash"]
+        self.seq, self.hash, self.content = expected, event["hash"], content
         if label:
             self.covered = expected - self.part["first"] + 1
         return ""
@@ -256,12 +278,14 @@ def _rows(path: Path, fields: dict[str, type]) -> Iterator[Row]:
             yield row
 
 
-def _is_event(event: Row) -> bool:
+def _content(event: Row) -> Row | None:
+    """What an event's line says; None where it is no event, or another one."""
     try:
-        content = json.loads(event["line"])
-        return (content["trail"], content["seq"]) == (event["trail"], event["seq"]) and type(content["texts"]) is dict
+        content: Row = json.loads(event["line"])
+        is_it = (content["trail"], content["seq"]) == (event["trail"], event["seq"]) and type(content["texts"]) is dict
+        return content if is_it and all(type(content[name]) is str for name in ("at", "verb", "subject")) else None
     except (ValueError, KeyError, TypeError):
-        return False
+        return None
 
 
 def _time(given: str) -> datetime:

@@ -7,7 +7,7 @@ export may be of any size. README.txt beside this file says what each file holds
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -57,7 +57,9 @@ class Text:
         told: dict[str, str | int | bool] = {name: getattr(self, name) for name in ("trail", "seq", "name", "digest")}
         if self.salt is not None and self.text is not None:
             return told | {"salt": self.salt, "text": self.text}
-        return told | ({"erased_at": self.erased_at.isoformat()} if self.erased_at else {"missing": True})
+        if self.erased_at is None:
+            return told | {"missing": True}
+        return told | {"erased_at": self.erased_at.astimezone(UTC).isoformat(timespec="microseconds")}  # as in lines
 
 
 class Source(Protocol):

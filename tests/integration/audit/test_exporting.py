@@ -23,7 +23,7 @@ from tests.integration.audit.exports import (
     write_at,
 )
 from tests.integration.audit.trails import ADA, write
-from tests.unit.audit.exported import verify
+from tests.unit.audit.exported import rows, verify
 
 pytestmark = pytest.mark.django_db
 X = Entry("x", {"cost": "0.10", "big": 10**22}, {"answer": "B\u2028 it is.\n", "reason": "☃"})
@@ -81,12 +81,14 @@ def test_an_erased_text_is_marked_and_is_no_break(tmp_path: Path) -> None:
     write("run:a", X)
     with transaction.atomic():
         log.erase("run:a", at=later(5))
+        write_at("run:a", 5, Entry("run.erased", texts={"reason": "They asked for it."}))
 
     status, said = exported(tmp_path)
 
     assert status == 0, said
-    assert "0 texts, 2 erased" in said
-    assert listed(tmp_path, "payloads.jsonl", "erased_at") == [later(5).isoformat()] * 2
+    assert "1 texts, 2 erased" in said
+    erased = [row.get("erased_at") for row in rows(tmp_path, "payloads.jsonl")]
+    assert erased == [later(5).isoformat(timespec="microseconds")] * 2 + [None]
 
 
 def test_projects_are_exported_apart(tmp_path: Path) -> None:

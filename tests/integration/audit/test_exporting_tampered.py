@@ -154,6 +154,7 @@ BY_THE_OWNER: list[tuple[Callable[[Log], None], str]] = [
     (tampered.delete_a_row, "trail run:a: event 2 is missing: event 3 follows event 1"),
     (tampered.swap_a_text, "trail run:a: the text “answer” of event 3 is not the one that was sealed"),
     (tampered.take_a_text_away, "trail run:a: the text “answer” of event 3 is gone, and was not erased"),
+    (tampered.pass_a_text_off_as_erased, "trail run:a: the text “answer” of event 3 was erased, and no event says so"),
     (tampered.cut_the_end_off, "trail run:a: the end is cut off: event 2 is the last of 3"),
     (tampered.compute_the_chain_anew, "trail run:a: event 2 is not the one that anchor 1 names"),
     (tampered.take_the_trail_away, "trail run:a is gone: anchor 2 names its event 3"),

@@ -13,9 +13,10 @@ from apps.audit import log
 from apps.core.errors import Invalid
 from apps.runs.exporting import STUDIO, NotTheStudios, export_projects, export_run
 from apps.runs.models import Run
+from apps.runs.retention.erasing import erase_run
 from tests.factories import NOON, Driving, chain, make_person, make_project, make_run
 from tests.integration.audit.exports import listed, unpacked
-from tests.unit.audit.exported import unpack, verify
+from tests.unit.audit.exported import rows, unpack, verify
 
 pytestmark = pytest.mark.django_db
 LATER = NOON + timedelta(hours=1)
@@ -44,7 +45,7 @@ def run(analyst: User) -> Run:
     driving.plan(chain("Compute the growth", "Answer the task"))
     attempt = driving.start("s1")
     inner = make_run(by=analyst, task="The inner task")
-    Run.objects.filter(pk=inner.pk).update(nested_in=attempt)
+    Run.objects.filter(pk=inner.pk).update(nested_in=attempt, status=Run.Status.SUCCEEDED, finished_at=NOON)
     driving.answer("s1", attempt, "South: 53 %")
     driving.finish("s2", "South.")
     return driving.succeed("South.", step="s2")
@@ -61,6 +62,21 @@ def test_a_run_takes_the_runs_nested_in_it_along(run: Run, auditor: User, tmp_pa
     assert set(listed(folder, "trails.jsonl", "trail")) == {run.trail, inner.trail}
     assert {"South: 53 %", "The inner task"} < set(listed(folder, "payloads.jsonl", "text"))
     assert log.read(run.trail)[-1].verb == "trail.exported"
+
+
+def test_an_erased_run_is_exported_without_its_texts_and_holds(
+    run: Run, auditor: User, redis_url: str, tmp_path: Path
+) -> None:
+    Membership.objects.filter(user=auditor).update(role=Membership.Role.ADMIN)
+    erase_run(run=run, reason="They asked for it.", by=User.objects.get(pk=auditor.pk), now=LATER)
+
+    made = export_projects(projects=["default"], by=User.objects.get(pk=auditor.pk), now=LATER + timedelta(minutes=1))
+    folder = unpacked(made, tmp_path)
+
+    status, said = verify(folder)
+    assert status == 0, said
+    assert all(b"South" not in path.read_bytes() for path in folder.iterdir())
+    assert "They asked for it." in [row.get("text") for row in rows(folder, "payloads.jsonl")]
 
 
 def test_whoever_audits_nothing_exports_nothing(run: Run, analyst: User) -> None:

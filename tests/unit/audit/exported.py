@@ -6,7 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,14 @@ def fingerprint_of(key: Ed25519PrivateKey = KEY) -> str:
     return fingerprint(key.public_key())
 
 
-def sealed(trail: str, seq: int, *, before: str, data: Any, texts: dict[str, str], project: str = "p") -> Line:
+def sealed(
+    trail: str, seq: int, *, before: str, data: Any, texts: dict[str, str], project: str = "p", verb: str = "x"
+) -> Line:
     line = chain.line(
         trail=trail,
         seq=seq,
         at=NOON,
-        verb="x",
+        verb=verb,
         actor=ADA,
         subject=trail,
         project=project,
@@ -80,6 +82,16 @@ class Kept:
             self.lines.append(event)
             self.said.append(Text(trail, seq, "said", digest, salt, text))
         self.bounds.append(Part(trail, first, first + len(texts) - 1, after, before))
+
+    def erase(self, *which: int, told_in: str) -> None:
+        """Erase texts; the trail `told_in` says so."""
+        for at in which:
+            self.said[at] = replace(self.said[at], salt=None, text=None, erased_at=NOON)
+        part = next(part for part in self.bounds if part.trail == told_in)
+        place = next(at for at, line in enumerate(self.lines) if line.hash == part.head) + 1
+        event = sealed(told_in, part.last + 1, before=part.head, data={}, texts={}, verb="run.erased")
+        self.lines.insert(place, event)
+        self.bounds[self.bounds.index(part)] = replace(part, last=event.seq, head=event.hash)
 
     def anchor(self, *heads: tuple[str, int], key: Ed25519PrivateKey = KEY, project: str = "p") -> Pinned:
         """Anchor events of trails as they are now."""

@@ -110,14 +110,26 @@ def test_an_export_without_texts_holds(kept: Kept, tmp_path: Path) -> None:
     assert verify(tmp_path)[0] == 0
 
 
-def test_an_erased_text_is_no_break(kept: Kept, tmp_path: Path) -> None:
-    kept.said[1] = replace(kept.said[1], salt=None, text=None, erased_at=NOON)
+def test_a_text_that_was_erased_is_no_break_where_an_event_says_so(kept: Kept, tmp_path: Path) -> None:
+    kept.erase(0, 1, told_in="run:a")
 
     unpack(kept.zip(), tmp_path)
 
     status, said = verify(tmp_path)
-    assert status == 0
-    assert "3 texts, 1 erased" in said
+    assert status == 0, said
+    assert "2 texts, 2 erased" in said
+
+
+def test_a_text_that_was_erased_while_the_export_was_sent_is_no_break(kept: Kept, tmp_path: Path) -> None:
+    kept.said[1] = replace(kept.said[1], salt=None, text=None, erased_at=NOON + timedelta(seconds=3))
+
+    assert problems(kept, tmp_path) == []
+
+
+def test_an_erasure_may_be_told_at_another_time(kept: Kept, tmp_path: Path) -> None:
+    kept.said[1] = replace(kept.said[1], salt=None, text=None, erased_at=NOON)
+
+    assert problems(kept, tmp_path, kind="time") == []
 
 
 def test_a_trail_may_begin_in_its_middle_and_go_on_behind_the_end(tmp_path: Path) -> None:
@@ -196,6 +208,13 @@ def test_a_text_that_is_gone_without_an_erasure_is_named(kept: Kept, tmp_path: P
     kept.said[1] = replace(kept.said[1], salt=None, text=None)
 
     assert problems(kept, tmp_path) == ["trail run:a: the text “said” of event 2 is gone, and was not erased"]
+
+
+def test_a_text_that_was_erased_and_no_event_says_so_is_named(kept: Kept, tmp_path: Path) -> None:
+    kept.said[1] = replace(kept.said[1], salt=None, text=None, erased_at=NOON)
+    kept.erase(3, told_in="run:b")
+
+    assert problems(kept, tmp_path) == ["trail run:a: the text “said” of event 2 was erased, and no event says so"]
 
 
 def test_a_text_that_is_not_there_at_all_is_named(kept: Kept, tmp_path: Path) -> None:
