@@ -12,6 +12,7 @@ from itertools import islice
 
 from apps.audit import log
 from apps.audit.log import Verified
+from apps.runs.labels import Labels
 from apps.runs.models import Rating, Run, Step
 from apps.web.reviewing.decisions import Decisions
 from apps.web.reviewing.origin import Model, conductor_of, limits_of, pool_of
@@ -101,6 +102,11 @@ class Told:
     @property
     def pool(self) -> list[Model]:
         return pool_of(self.run)
+
+    @property
+    def labels(self) -> Labels:
+        """The tags and the attachments that the task was handed in with."""
+        return Labels.of(self.run.setup)
 
     @property
     def limits(self) -> list[tuple[str, str]]:

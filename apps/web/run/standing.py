@@ -167,6 +167,13 @@ class Standing:
         return plans if plans > 1 else 0
 
     @cached_property
+    def review(self) -> Review | None:
+        """Who signed it off or is to do that; None where nobody was asked."""
+        if not self.run.is_ended:
+            return None
+        return Review.objects.select_related("decided_by", "assigned_to").filter(run=self.run).first()
+
+    @cached_property
     def rejected(self) -> Rejected | None:
         """Who said no to its plan, and why; None where nobody did."""
         return rejected_of(self.run)

@@ -7,14 +7,12 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.audit import log
 from apps.runs.holding import revise_run, write_result
 from apps.runs.models import Attempt, Review, Run, Step
-from apps.runs.rating import rate_result
 from apps.runs.reviewing import assign_review, sign_off
 from apps.runs.services import approve_run, fork_run
 from apps.web.reviewing import told
@@ -74,6 +72,16 @@ def test_who_asked_for_what_under_which_version_of_what(browser: Client, run: Ru
     said = part(page(browser, run), "asked")
 
     for text in ("ada", run.task, "studio-ultra, version 1", "Simulated conductor", "Birch", "Limit", "Seed"):
+        assert text in said
+
+
+def test_tags_and_attachments_of_the_task(browser: Client, run: Run) -> None:
+    file = {"name": "sales.csv", "chars": 1_200, "tags": ["client"]}
+    Run.objects.filter(pk=run.pk).update(setup=run.setup | {"tags": ["confidential"], "attachments": [file]})
+
+    said = part(page(browser, run), "asked")
+
+    for text in ("confidential", "sales.csv", "1,200 characters", "tags: client"):
         assert text in said
 
 
@@ -321,6 +329,17 @@ def test_an_auditor_accepts_and_the_page_says_so(auditing: Client, run: Run) -> 
     assert "accepted the run" in part(said, "decisions")
 
 
+def test_the_page_of_the_run_says_how_its_review_stands(browser: Client, run: Run, audrey: User) -> None:
+    def head() -> str:
+        return html.unescape(browser.get(reverse("run-head", args=[run.code])).content.decode())
+
+    assert "<dt>Review</dt>" not in head()
+    assign_review(run=run, to=audrey, by=audrey, now=NOON)
+    assert "audrey is asked" in head()
+    sign_off(run=run, verdict="accepted", by=audrey, now=NOON)
+    assert "accepted by audrey" in head()
+
+
 def test_a_rejection_without_a_reason_comes_back_with_the_fault(auditing: Client, run: Run) -> None:
     response = auditing.post(reverse("run-sign-off", args=[run.code]), {"verdict": "rejected", "comment": ""})
 
@@ -363,116 +382,3 @@ def test_a_run_that_goes_on_can_be_read_and_not_signed_off(auditing: Client, ada
     assert "once it has ended" in page(auditing, run)
     auditing.post(reverse("run-sign-off", args=[run.code]), {"verdict": "accepted"})
     assert not Review.objects.exists()
-
-
-# --- the list --------------------------------------------------------------------------------------------------------
-
-
-def listed(client: Client, query: str = "") -> list[str]:
-    """The codes of the runs that the list of reviews shows."""
-    response = client.get(reverse("reviews") + query)
-    assert response.status_code == 200
-    return re.findall(r'class="name" href="/runs/(\w+)/review/"', response.content.decode())
-
-
-def test_what_one_has_to_review_what_nobody_has_and_what_was_decided(auditing: Client, ada: User, audrey: User) -> None:
-    mine, free, good, bad = (finished_again(ada) for _ in range(4))
-    a_run(ada)  # which goes on
-    assign_review(run=mine, to=audrey, by=audrey, now=NOON)
-    sign_off(run=good, verdict="accepted", by=audrey, now=NOON)
-    sign_off(run=bad, verdict="rejected", comment="Wrong", by=audrey, now=NOON)
-
-    assert listed(auditing) == [mine.code]
-    assert listed(auditing, "?show=open") == [mine.code]
-    assert listed(auditing, "?show=unreviewed") == [free.code, mine.code]
-    assert listed(auditing, "?show=accepted") == [good.code]
-    assert listed(auditing, "?show=rejected") == [bad.code]
-
-
-def test_the_list_goes_on_where_a_page_ended(auditing: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.web.reviewing.listing.PAGE", 2)
-    first, second, third = (finished_again(ada) for _ in range(3))
-
-    assert listed(auditing, "?show=unreviewed") == [third.code, second.code]
-    assert listed(auditing, f"?show=unreviewed&before={second.pk}") == [first.code]
-
-
-def test_runs_of_other_projects_are_in_no_list(other_browser: Client, run: Run, audrey: User) -> None:
-    assign_review(run=run, to=audrey, by=audrey, now=NOON)
-
-    for show in ("mine", "open", "unreviewed", "accepted", "rejected"):
-        assert listed(other_browser, f"?show={show}") == []
-
-
-@pytest.mark.parametrize("query", ["?show=nothing", "?before=x", "?show=mine&before=99999999999999999999", "?show=\0"])
-def test_no_address_of_the_list_is_too_odd(browser: Client, query: str) -> None:
-    assert browser.get(reverse("reviews") + query).status_code == 200
-
-
-def test_who_signs_nothing_off_is_told_who_does(browser: Client) -> None:
-    assert "auditors and admins of a project" in browser.get(reverse("reviews")).content.decode()
-
-
-# --- ratings ---------------------------------------------------------------------------------------------------------
-
-
-def test_an_answer_is_rated_under_it_and_the_review_says_so(browser: Client, run: Run) -> None:
-    answer = browser.get(reverse("run-answer", args=[run.code])).content.decode()
-    assert "How good is this answer?" in answer
-
-    given = {"score": "2", "comment": "Wrong region", "correction": "North grew most."}
-    response = browser.post(reverse("run-rate", args=[run.code]), given)
-
-    assert response["Location"] == f"/runs/{run.code}/#answer"
-    said = part(page(browser, run), "answer")
-    for text in ("Answer: 2 of 5", "Wrong region", "North grew most."):
-        assert text in said
-
-
-def test_a_step_is_rated_in_its_panel(browser: Client, run: Run) -> None:
-    panel = browser.get(reverse("run-step", args=[run.code, "s1"])).content.decode()
-    assert "How good is this result?" in panel
-
-    response = browser.post(
-        reverse("run-rate", args=[run.code]), {"score": "5", "step": "s1"}, headers={"HX-Request": "true"}
-    )
-
-    assert "Saved." in response.content.decode()
-    assert "Step 1: 5 of 5" in page(browser, run)
-
-
-def test_a_rating_is_taken_back(browser: Client, run: Run, ada: User) -> None:
-    rate_result(run=run, score=4, by=ada, now=timezone.now())
-    assert "Change my rating" in browser.get(reverse("run-answer", args=[run.code])).content.decode()
-
-    browser.post(reverse("run-rate", args=[run.code]), {"withdraw": "1"})
-
-    assert not run.ratings.exists()
-
-
-@pytest.mark.parametrize("score", ["", "6", "0", "-1", "five", "²", "9" * 30])
-def test_what_is_no_score_comes_back_with_what_was_written(browser: Client, run: Run, score: str) -> None:
-    response = browser.post(
-        reverse("run-rate", args=[run.code]),
-        {"score": score, "comment": "Kept for me"},
-        headers={"HX-Request": "true"},
-    )
-
-    assert response.status_code == 422
-    assert "Choose from 1" in response.content.decode()
-    assert "Kept for me" in response.content.decode()
-
-
-def test_auditors_see_ratings_and_give_none(auditing: Client, run: Run, ada: User) -> None:
-    rate_result(run=run, score=4, comment="Good enough", by=ada, now=timezone.now())
-
-    answer = auditing.get(reverse("run-answer", args=[run.code])).content.decode()
-
-    assert "Good enough" in answer
-    assert 'name="score"' not in answer
-    assert auditing.post(reverse("run-rate", args=[run.code]), {"score": "1"}).status_code == 403
-
-
-def finished_again(ada: User) -> Run:
-    """Another run that has ended."""
-    return a_run(ada, status="succeeded", answer="42", finished_at=timezone.now())
