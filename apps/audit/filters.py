@@ -31,9 +31,9 @@ ALSO = {
 
 # What has come of it, by the last word of its verb; of what is not here, that it was done.
 OF_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("failed", "lost", "late", "fellback", "skipped", "takenover", "went-down", "broken"), "failed"),
-    **dict.fromkeys(("stopped", "held", "cut", "pausing", "cancelled", "waiting", "withdrawn"), "stopped"),
-    **dict.fromkeys(("rejected", "refused", "denied", "locked", "throttled"), "refused"),
+    **dict.fromkeys(("failed", "lost", "late", "takenover", "went-down", "given_up"), "failed"),
+    **dict.fromkeys(("stopped", "held", "cut", "skipped", "withdrawn"), "stopped"),
+    **dict.fromkeys(("rejected", "refused", "denied", "throttled"), "refused"),
 }
 
 FIELDS: dict[str, Field] = {

@@ -45,6 +45,11 @@ NEWS = """
         WHERE {conditions} LIMIT {most}
     ) AS counted
 """
+ANYTHING = """
+    SELECT EXISTS (
+        SELECT FROM audit_event WHERE tx >= %(since)s AND tx < %(oldest)s AND project = ANY(%(projects)s::text[])
+    )
+"""
 ORDERS: Mapping[Way, str] = {
     "commits": "tx DESC, id DESC",
     "restored": "tx DESC, id DESC",
@@ -180,6 +185,15 @@ def _found(looking: Looking, rows: Sequence[tuple[int, int, datetime]]) -> Found
 def frontier() -> int:
     """The first transaction that a list read from now on may not show."""
     return snapshot()[0]
+
+
+def looked_at(since: int | None, *, projects: Sequence[str]) -> tuple[int, bool]:
+    """The frontier, and whether transactions from number `since` up to it wrote anything about `projects`."""
+    oldest = frontier()
+    if since is None or since == oldest:
+        return oldest, False
+    given = {"since": since, "oldest": oldest, "projects": list(projects)}
+    return oldest, bool(_rows(ANYTHING, given)[0][0])
 
 
 def news(asked: Asked, *, since: int, most: int) -> int:

@@ -160,6 +160,7 @@ class StepDesk(Pen):
             ref = step_ref(self.run, step.key, attempt.number)
             self.purse.pay(ref=ref, frozen=frozen, usage=usage, cost_usd=cost_usd, at=page.at)
         about: dict[str, Any] = {"step": step.key, "attempt": attempt.pk, "number": attempt.number}
+        about["worker"] = attempt.worker
         data = about | {
             "kind": failure.kind,
             "retryable": failure.retryable,
@@ -209,6 +210,7 @@ class StepDesk(Pen):
         data = {
             "step": step.key,
             "attempt": attempt.pk,
+            "worker": attempt.worker,
             "source": {"run": source.run.code, "attempt": source.pk},
             "once_cost_usd": None if source.cost_usd is None else str(source.cost_usd),
             "output_tokens": source.output_tokens,
@@ -224,6 +226,7 @@ def event_of(step: Step, attempt: Attempt, completion: Completion) -> dict[str, 
     return {
         "step": step.key,
         "attempt": attempt.pk,
+        "worker": attempt.worker,
         **told(completion.usage, completion.cost_usd),
         "ttft_ms": None if completion.ttft_ms is None else round(completion.ttft_ms, 1),
         "duration_ms": round(completion.duration_ms, 1),

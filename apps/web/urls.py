@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from apps.web import health
 from apps.web.audit.export import urls as trail_export_urls
 from apps.web.audit.export_key import urls as key_urls
+from apps.web.audit.page import urls as audit_urls
 from apps.web.comparing.compare import urls as compare_urls
 from apps.web.edges.page import urls as edge_urls
 from apps.web.editing.edit import urls as edit_urls
@@ -16,6 +17,7 @@ from apps.web.keeping.exporting import urls as export_urls
 from apps.web.keeping.importing import urls as import_urls
 from apps.web.keeping.sharing import urls as share_urls
 from apps.web.keeping.templates_page import urls as template_urls
+from apps.web.live import auditing
 from apps.web.live import sockets as live
 from apps.web.people.urls import urls as people_urls
 from apps.web.pool.conductors import urls as conductor_urls
@@ -72,6 +74,7 @@ urlpatterns: list[URLPattern] = [
     *template_urls,
     *export_urls,
     *share_urls,
+    *audit_urls,
     *trail_export_urls,
     *key_urls,
     *retention_urls,
@@ -86,6 +89,7 @@ urlpatterns: list[URLPattern] = [
 ]
 
 sockets: list[URLPattern] = [
+    path("ws/audit/", auditing.AuditConsumer.as_asgi()),
     path("ws/runs/", live.RunsConsumer.as_asgi()),
     path("ws/runs/<str:code>/", live.RunConsumer.as_asgi()),
 ]

@@ -14,7 +14,7 @@ const outDir = resolve(here, "../dist");
 
 rmSync(outDir, { recursive: true, force: true });
 
-for (const page of ["studio", "run", "edit", "compare", "worker", "replay", "keep", "runs", "palette", "passkeys"]) {
+for (const page of ["studio", "run", "edit", "compare", "worker", "replay", "keep", "runs", "audit", "palette", "passkeys"]) {
   await build({
     root: here,
     logLevel: "warn",

@@ -116,10 +116,9 @@ def generate(pattern: Run, *, runs: int, events: int) -> list[Made]:
                 _copy(owner, model, columns, getattr(rows, name))
         for counted in (Run, Trail, Step, Attempt):
             _go_on_after(owner, counted)
+        _count(owner, *COLUMNS)  # or the steps of each run would be looked for in a table that is thought to be empty
         owner.execute("UPDATE runs_runwords SET words = runs_words_of(run_id) WHERE run_id >= %s", [making.first_run])
-        written: list[type[models.Model]] = [*COLUMNS, RunWords]
-        for table in [each._meta.db_table for each in written]:
-            owner.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
+        _count(owner, RunWords)
     owner.close()
     return making.made
 
@@ -141,6 +140,11 @@ def _copy(
     with owner.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
             copy.write_row([*row, *usual])
+
+
+def _count(owner: "psycopg.Connection[Any]", *written: type[models.Model]) -> None:
+    for table in [each._meta.db_table for each in written]:
+        owner.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
 
 def _plain(of: "models.Field[Any, Any]", value: Any) -> Any:

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startExamples } from "../src/studio/examples";
 import { startProfiles } from "../src/studio/profiles";
-import { isAboutRuns } from "../src/studio/runs";
+import { isBell } from "../src/studio/runs";
 import { startSubmit } from "../src/studio/submit";
 import { themeAfter } from "../src/studio/theme";
 
@@ -101,13 +101,9 @@ test("the theme goes from auto to light to dark and round again", () => {
   expect([themeAfter("auto"), themeAfter("light"), themeAfter("dark")]).toEqual(["light", "dark", "auto"]);
 });
 
-test("only word of runs refreshes a list of runs", () => {
-  expect([isAboutRuns('{"t":"runs"}'), isAboutRuns('{"t":"other"}'), isAboutRuns("{"), isAboutRuns("null")]).toEqual([
-    true,
-    false,
-    false,
-    false,
-  ]);
+test("only word of runs, or of events, refreshes a list", () => {
+  const said = ['{"t":"runs"}', '{"t":"audit"}', '{"t":"other"}', "{", "null"];
+  expect(said.map((data) => isBell(data))).toEqual([true, true, false, false, false]);
 });
 
 describe("what belongs to the chosen profile", () => {

@@ -39,7 +39,7 @@ def test_a_step_that_waits_at_a_door_says_so_wherever_it_stands(browser: Client,
     assert f"Not run yet: {PLACE}." in page(browser, driving.run, "steps/s1/")
     assert f"No worker was asked yet: {PLACE}." in page(browser, driving.run, "steps/s1/?tab=attempts")
     assert "Arrives with step 2, which waits for 1." in page(browser, driving.run, "answer/")
-    assert f"step.waiting s1 {PLACE}" in page(browser, driving.run, "?view=events")
+    assert f"Step waits for its worker s1 {PLACE}" in page(browser, driving.run, "?view=events")
 
 
 def test_an_answer_that_waits_for_a_place_says_so(browser: Client, driving: Driving) -> None:
@@ -91,7 +91,7 @@ def test_who_stood_in_is_named_with_the_reason(browser: Client, driving: Driving
     assert "Cedar stood in for Birch." in attempts
     assert "sim-cedar in the place of Birch" in attempts
     assert "Cedar stood in · 2.3 s" in page(browser, driving.run, "outline/")
-    assert "step.fellback s1 Cedar stands in for Birch · server it <broke>" in page(
+    assert "Another worker stood in s1 Cedar stands in for Birch · server it <broke>" in page(
         browser, driving.run, "?view=events"
     )
 

@@ -317,8 +317,8 @@ def test_the_canvas_is_given_the_workers_and_all_that_happened(browser: Client, 
 def test_the_events_can_be_read_as_a_list(browser: Client, ada: User) -> None:
     page = words(shown(browser, finished(ada), "?view=events"))
 
-    assert "run.submitted" in page
-    assert "step.succeeded s1" in page
+    assert "Run submitted" in page
+    assert "Step succeeded s1" in page
     assert "driver-of-the-tests" in page
 
 

@@ -59,7 +59,7 @@ def test_without_scripts_an_earlier_moment_is_the_events_up_to_it(browser: Clien
     graph = browser.get(f"/runs/{code}/", {"at": 4}).content.decode()
 
     assert "As it was at event 4." in page
-    assert len(re.findall(r'<td class="num">\d+</td>', page)) == 4
+    assert len(re.findall(r'data-event="\d+"', page)) == 4
     assert f'href="/runs/{code}/?view=events&amp;at=4"' in graph
 
 

@@ -23,7 +23,7 @@ function follow(list: HTMLElement): void {
       failures = 0;
     };
     socket.onmessage = (event) => {
-      if (isAboutRuns(event.data)) refresh();
+      if (isBell(event.data)) refresh();
     };
     socket.onclose = (event) => {
       if (event.code === 4401 || event.code === 4404) return;
@@ -35,9 +35,11 @@ function follow(list: HTMLElement): void {
   connect();
 }
 
-export function isAboutRuns(data: unknown): boolean {
+/** Whether a frame says that there is something new to fetch: in the list of runs, or among the events of all trails. */
+export function isBell(data: unknown): boolean {
   try {
-    return (JSON.parse(String(data)) as { t?: unknown } | null)?.t === "runs";
+    const kind = (JSON.parse(String(data)) as { t?: unknown } | null)?.t;
+    return kind === "runs" || kind === "audit";
   } catch {
     return false;
   }

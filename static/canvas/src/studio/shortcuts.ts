@@ -11,9 +11,20 @@ export const PLACES: Readonly<Record<string, string>> = {
   t: "/workflows/",
   w: "/workers/",
   o: "/conductors/",
+  a: "/audit/",
 };
 
 export const SHORTCUTS: readonly Group[] = [
+  {
+    name: "The audit page",
+    where: ".audit-page .events",
+    keys: [
+      { keys: "j k", does: "Go to the next or the previous event" },
+      { keys: "Enter", does: "Open or close the event one is at" },
+      { keys: "/", does: "Write a filter" },
+      { keys: "Esc", does: "Close the event one is in" },
+    ],
+  },
   {
     name: "The list of runs",
     where: "#runs",
@@ -68,6 +79,7 @@ export const SHORTCUTS: readonly Group[] = [
       { keys: "g t", does: "Go to the templates" },
       { keys: "g w", does: "Go to the workers" },
       { keys: "g o", does: "Go to the conductors" },
+      { keys: "g a", does: "Go to the audit page, for those who audit" },
       { keys: "?", does: "Show these keys" },
     ],
   },

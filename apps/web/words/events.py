@@ -1,0 +1,256 @@
+"""How events are told: what happened, what of its figures matters, and the one text that says most about it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from apps.web.words.figures import listed, plural, price, seconds, spaced, usd
+from apps.web.words.looks import Look
+from apps.web.words.planners import label_of
+
+# What a verb does not say by itself, or says in words of ours. All others read as they are written: `run.submitted` is
+# "Run submitted".
+IN_WORDS: Mapping[str, str] = {
+    "api-key.first-used": "API key used for the first time",
+    "api-key.made": "API key made",
+    "api-key.revoked": "API key revoked",
+    "attempt.cut": "Call cut off",
+    "attempt.failed": "Call failed",
+    "attempt.late": "Call answered too late",
+    "attempt.lost": "Call lost with its driver",
+    "check.finished": "Trails checked",
+    "check.given_up": "Check of the trails not finished",
+    "check.started": "Check of the trails asked for",
+    "conductor.came-up": "Conductor answers again",
+    "conductor.went-down": "Conductor does not answer",
+    "embedding.done": "Vectors made",
+    "embedding.failed": "Vectors not made",
+    "hold.lifted": "Legal hold lifted",
+    "hold.placed": "Legal hold placed",
+    "planner.trained": "Planner learnt",
+    "planning.cut": "Planning cut off",
+    "planning.fellback": "Another planner stood in",
+    "planning.lost": "Planning lost with its driver",
+    "policy.dropped": "Retention policy dropped",
+    "policy.set": "Retention policy set",
+    "run.approved": "Workflow approved",
+    "run.breakpoints": "Breakpoints set",
+    "run.claimed": "Run taken up by a driver",
+    "run.excepted": "Exception from flow rules approved",
+    "run.forked": "Run forked",
+    "run.noticed": "Notice given",
+    "run.pausing": "Pause asked for",
+    "run.rejected": "Workflow rejected",
+    "run.released": "Run let go by its driver",
+    "run.replanned": "Planned again beside it",
+    "run.takenover": "Run taken over by another driver",
+    "run.templated": "Template made of it",
+    "run.unshared": "Shared link revoked",
+    "second-factor.added": "Second factor added",
+    "sign-in.connected": "Sign-in elsewhere connected",
+    "sign-in.done": "Signed in",
+    "sign-in.failed": "Sign-in failed",
+    "sign-in.throttled": "Sign-in throttled",
+    "sign-in-link.made": "Sign-in link made",
+    "sign-in-link.redeemed": "Signed in by a link",
+    "sign-out.done": "Signed out",
+    "step.fellback": "Another worker stood in",
+    "step.waiting": "Step waits for its worker",
+    "step.written": "Result written by hand",
+    "planning.waiting": "Planning waits for its model",
+    "trail.exported": "Trails exported",
+    "vault.resealed": "Vault sealed with a new key",
+    "worker.forgiven": "Worker let in again",
+    "workflow.extended": "Workflow went on",
+}
+TOLD = ("error", "reason", "comment", "answer", "result", "task", "name", "title")
+
+
+def in_words(verb: str) -> str:
+    """What happened, such as `Run submitted` for `run.submitted`."""
+    noun, _, deed = verb.partition(".")
+    said = IN_WORDS.get(verb) or f"{noun} {deed}".replace("-", " ").replace("_", " ")
+    return said[:1].upper() + said[1:]
+
+
+def facts_of(verb: str, data: dict[str, Any], looks: Mapping[str, Look]) -> tuple[str, ...]:
+    """What of its ids and numbers matters to a reader. `looks` are those of the run's workers, by slug."""
+    return tuple(OF_THEIR_OWN[verb](data, looks) if verb in OF_THEIR_OWN else _facts(data, looks))
+
+
+def main_text(texts: Mapping[str, str | None]) -> str:
+    """The one text that tells most about the event, on one line."""
+    for name in TOLD:
+        if text := texts.get(name):
+            return " ".join(text.split())
+    return ""
+
+
+Facts = Callable[[dict[str, Any], Mapping[str, Look]], Sequence[str]]
+
+
+def _waiting(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [str(data.get("words", ""))]
+
+
+def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    instead, before = (_name(looks, data.get(side)) for side in ("to", "from"))
+    return [f"{instead} stands in for {before}", spaced(str(data.get("kind", "")))]
+
+
+def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    limit = data.get("limit")
+    if data.get("reason") == "pause":
+        return ["at a breakpoint" if data.get("breakpoint") else "paused"]
+    if data.get("reason") == "rules":
+        return ["by flow rules"]
+    if data.get("reason") != "limit" or not isinstance(limit, dict):
+        return ["for review"]
+    return [
+        f"limit of “{limit['label']}”: {usd(Decimal(limit['limit_usd']))}",
+        f"{usd(Decimal(limit['spent_usd']))} spent",
+        f"the call could cost up to {usd(Decimal(limit['needed_usd']))}",
+    ]
+
+
+def _resumed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    limit = data.get("limit_usd")
+    return ["without a limit of its own" if limit is None else f"limit of the run: {usd(Decimal(limit))}"]
+
+
+def _pausing(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return ["what is under way ends, nothing more begins"]
+
+
+def _breakpoints(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    keys = data.get("steps") or []
+    return [f"pauses before {listed(keys)}" if keys else "pauses before no step any more"]
+
+
+def _written(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    is_first = data.get("was") in ("waiting", "failed")
+    return ["by hand", "before a worker gave one" if is_first else "in the place of the one that was there"]
+
+
+def _replanned(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    runs = data.get("runs") or []
+    return [f"{plural(len(runs), 'plan')} more, as {'run' if len(runs) == 1 else 'runs'} {listed(runs)}"]
+
+
+def _embedded(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    cost = data.get("cost_usd")
+    return [
+        f"vectors of {plural(int(data.get('texts', 0)), 'text')} by {_name(looks, data.get('worker'))}",
+        *([spaced(data["kind"])] if isinstance(data.get("kind"), str) else []),
+        plural(int(data.get("input_tokens", 0)), "token"),
+        price(None if cost is None else Decimal(cost)),
+    ]
+
+
+def _trying(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    once_more = ["the run once more without any change"] if data.get("baseline") else []
+    limit = usd(Decimal(data["limit_usd"]))
+    return [plural(int(data.get("edges", 0)), "edge"), *once_more, f"limit of the experiment: {limit}"]
+
+
+def _tried(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [
+        f"{data.get('tried', 0)} of {plural(int(data.get('of', 0)), 'fork')}",
+        f"{usd(Decimal(data['cost_usd']))} spent",
+        {"stopped": "stopped by a person", "limit": "at its limit"}.get(str(data.get("status")), "all tried"),
+    ]
+
+
+def _shared(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    ends = data.get("expires_at")
+    until = f"until {datetime.fromisoformat(ends):%-d %b %Y}" if isinstance(ends, str) else "until it is revoked"
+    return [f"by the link {data.get('begins')}…", until, *(["its costs hidden"] if data.get("hides_costs") else [])]
+
+
+def _unshared(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"the link {data.get('begins')}… opens nothing any more"]
+
+
+def _exported(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    forms = {"json": "its workflow as JSON", "lists": "its workflow as three lists", "replay": "as a page that replays"}
+    return [forms.get(str(data.get("as")), str(data.get("as")))]
+
+
+def _templated(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"template {data.get('template')}, version {data.get('version')}"]
+
+
+def _name(looks: Mapping[str, Look], slug: object) -> str:
+    look = looks.get(str(slug))
+    return look.name if look else str(slug)
+
+
+def _sealed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"heads of {plural(len(data.get('heads') or []), 'trail')}"]
+
+
+def _checked(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    broken = int(data.get("broken") or 0)
+    found = [f"{plural(broken, 'trail')} broken"] if broken else ["everything holds"]
+    return [*found, plural(int(data.get("events") or 0), "event"), plural(int(data.get("trails") or 0), "trail")]
+
+
+OF_THEIR_OWN: Mapping[str, Facts] = {
+    "step.waiting": _waiting,
+    "planning.waiting": _waiting,
+    "step.fellback": _stood_in,
+    "run.held": _held,
+    "run.resumed": _resumed,
+    "run.pausing": _pausing,
+    "run.breakpoints": _breakpoints,
+    "run.replanned": _replanned,
+    "step.written": _written,
+    "embedding.done": _embedded,
+    "embedding.failed": _embedded,
+    "anchor.sealed": _sealed,
+    "check.finished": _checked,
+    "run.shared": _shared,
+    "run.unshared": _unshared,
+    "run.exported": _exported,
+    "run.templated": _templated,
+    "experiment.started": _trying,
+    "experiment.ended": _tried,
+}
+
+
+def _facts(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    facts = []
+    if isinstance(data.get("worker"), str):
+        facts.append(_name(looks, data["worker"]))
+    if isinstance(data.get("fields"), list):
+        facts.append(listed(data["fields"]))
+    if isinstance(data.get("role"), str):
+        facts.append(data["role"])
+    if isinstance(data.get("number"), int) and data["number"] > 1:
+        facts.append(f"attempt {data['number']}")
+    if isinstance(data.get("round"), int) and data["round"] > 1:
+        facts.append(f"round {data['round']}")
+    if data.get("by") == "review":
+        facts.append("edited before it was approved")
+    if isinstance(data.get("beside"), str):
+        facts.append(f"one of the plans beside run {data['beside']}")
+    if isinstance(data.get("verdict"), str):
+        facts.append(data["verdict"])
+    if isinstance(data.get("from"), str) and isinstance(data.get("to"), str):
+        facts.append(f"{label_of(data['to'])} for {label_of(data['from'])}")
+    if isinstance(data.get("kind"), str):
+        facts.append(data["kind"].replace("_", " "))
+    if isinstance(data.get("retry_in_s"), int | float):
+        facts.append(f"again in {seconds(data['retry_in_s'] * 1000)}")
+    if isinstance(data.get("steps"), list):
+        facts.append(plural(len(data["steps"]), "step"))
+    if isinstance(data.get("output_tokens"), int):
+        facts.append(plural(data["output_tokens"], "token"))
+    if isinstance(data.get("duration_ms"), int | float):
+        facts.append(seconds(data["duration_ms"]))
+    if isinstance(data.get("child"), str):
+        facts.append(data["child"])
+    if isinstance(data.get("nested"), str):
+        facts.append(f"as run {data['nested']}")
+    return facts
