@@ -6,7 +6,7 @@ from datetime import datetime
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from apps.accounts.models import Project
 from apps.audit.log import STUDIO, Actor
@@ -59,11 +59,15 @@ def outlook(project: Project, *, now: datetime, rules: Sequence[Rule] | None = N
 
 
 def _going(runs: Iterable[Run], rules: Sequence[Rule]) -> list[Going]:
-    return [Going(run, rule, _texts_of(run)) for run in runs if (rule := rule_for(run, rules)) is not None]
+    found = list(runs)
+    texts = _texts_of(found)
+    return [Going(run, rule, texts.get(run.trail, 0)) for run in found if (rule := rule_for(run, rules)) is not None]
 
 
-def _texts_of(run: Run) -> int:
-    return Payload.objects.filter(trail__name=run.trail, erased_at=None).count()
+def _texts_of(runs: Sequence[Run]) -> dict[str, int]:
+    """How many texts the trail of each of these runs holds, by the trail's name."""
+    whole = Payload.objects.filter(trail__name__in=[run.trail for run in runs], erased_at=None)
+    return dict(whole.order_by().values_list("trail__name").annotate(Count("pk")))
 
 
 def apply_policies(*, now: datetime, by: Actor = STUDIO, project: Project | None = None) -> Iterator[Run]:

@@ -35,8 +35,9 @@ FORBIDDEN = mark_safe(' data-forbidden="true"')
 IN_WORDS = {
     "given": "{tokens} passed",
     "may": "may read it, nothing has passed yet",
-    "empty": "may read it, its result is empty and was left out",
+    "empty": "may read it, its result is empty (0 tokens) and was left out",
     "kept": "may read it, was not given it",
+    "erased": "may read it, what passed was erased",
     "never": "may not read it",
 }
 
@@ -59,7 +60,7 @@ class Passed:
 
 @dataclass(slots=True)
 class Cell:
-    """One step beside one before it. `state` is given, may (not yet), empty, kept (from it) or never."""
+    """One step beside one before it. `state` is given, may (not yet), empty, kept (from it), erased or never."""
 
     row: int
     column: int
@@ -188,8 +189,9 @@ class Matrix:
             return Cell(row, column, source.key, "never", 0, False)
         passed = self._passed.get((step.key, source.key))
         is_forbidden = (source.key, step.key) in self.standing.forbidden_edges
-        if passed is None:
-            return Cell(row, column, source.key, "may", 0, False, is_forbidden)
+        if passed is None or self.run.is_erased:
+            state = "erased" if passed is not None and passed.was_called else "may"
+            return Cell(row, column, source.key, state, 0, False, is_forbidden)
         counted = self._counted.get(source.key)
         tokens = -(-passed.chars // CHARS_PER_TOKEN) if counted is None else counted
         return Cell(row, column, source.key, passed.state, tokens, counted is None, is_forbidden)

@@ -231,6 +231,14 @@ class TestAnErasedRun:
 
         assert run.code in seen(browser, f"/runs/{run.code}/?view={view}")
 
+    def test_its_matrix_says_of_what_passed_that_it_is_erased(self, browser: Client, admin: User) -> None:
+        run = erased(admin)
+
+        matrix = seen(browser, f"/runs/{run.code}/?view=matrix")
+
+        assert "Step 2, of step 1: may read it, what passed was erased" in matrix
+        assert "its result is empty" not in matrix
+
     @pytest.mark.parametrize("tab", ["result", "prompt", "context", "attempts", "request"])
     def test_every_tab_of_a_step_says_so(self, browser: Client, admin: User, tab: str) -> None:
         run = erased(admin)
