@@ -154,10 +154,9 @@ def _code(value: str, asking: Asking) -> Q:
 
 
 def _reviewed(value: str, asking: Asking) -> Q:
-    decided = Q(Exists(Review.objects.filter(run=OuterRef("pk"), state__in=Review.DECIDED)))
     if value == "no":
-        return ~decided & Q(status__in=Run.ENDED)
-    return decided if value == "yes" else Q(Exists(Review.objects.filter(run=OuterRef("pk"), state=value)))
+        return Q(reviewed__in=["", Review.State.OPEN], finished_at__isnull=False)
+    return Q(reviewed__in=Review.DECIDED) if value == "yes" else Q(reviewed=value)
 
 
 OF_FIELD: dict[str, Callable[[str, Asking], Q]] = {

@@ -47,7 +47,7 @@ def assign_review(*, run: Run, to: User, by: User, now: datetime) -> Review:
         data: dict[str, JSON] = {"to": {"id": str(to.pk), "label": to.label}, "was": _was(review)}
         review.state, review.assigned_to, review.assigned_by, review.assigned_at = Review.State.OPEN, to, by, now
         review.decided_by, review.decided_at, review.comment, review.is_own = None, None, "", False
-        review.save()
+        _keep(review)
         log.append(locked, [Entry("review.assigned", data)], by=by.actor, at=now)
     announce(run)
     return review
@@ -66,6 +66,7 @@ def withdraw_review(*, run: Run, by: User, now: datetime) -> bool:
             return False
         data: dict[str, JSON] = {"from": str(review.assigned_to_id)}
         review.delete()
+        Run.objects.filter(pk=run.pk).update(reviewed="")
         log.append(locked, [Entry("review.withdrawn", data)], by=by.actor, at=now)
     announce(run)
     return True
@@ -90,7 +91,7 @@ def sign_off(*, run: Run, verdict: str, by: User, now: datetime, comment: str = 
         data: dict[str, JSON] = {"verdict": verdict, "own": is_own, "was": _was(review)}
         review.state, review.decided_by, review.decided_at = verdict, by, now
         review.comment, review.is_own = comment, is_own
-        review.save()
+        _keep(review)
         texts = {"comment": comment} if comment else {}
         log.append(locked, [Entry("review.signed", data, texts)], by=by.actor, at=now)
     announce(run)
@@ -142,6 +143,12 @@ def _comment(given: str, verdict: str) -> str:
         message = f"At most {LONGEST_COMMENT:,} characters are kept; this comment has {len(comment):,}."
         raise Invalid(message, field="comment")
     return comment
+
+
+def _keep(review: Review) -> None:
+    """The row, and its state in that of the run, by which lists are read."""
+    review.save()
+    Run.objects.filter(pk=review.run_id).update(reviewed=review.state)
 
 
 def _was(review: Review) -> str | None:

@@ -132,6 +132,8 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     erased_at = models.DateTimeField(null=True)  # its texts were erased then; see `retention`
+    # The state of its review, for lists: empty where nobody has reviewed it or is to. See `reviewing`.
+    reviewed = models.CharField(max_length=10, blank=True, db_default="", default="")
 
     objects = RunQuerySet.as_manager()
 
@@ -161,6 +163,13 @@ class Run(models.Model):
             models.Index(fields=["driver"], name="run_by_driver", condition=Q(finished_at=None)),
             # Which texts were kept long enough: asked once a day, oldest first.
             models.Index(fields=["project", "finished_at"], name="run_to_erase", condition=Q(erased_at=None)),
+            # What was signed off, and what was not: however many runs there are, a page of either is read in order.
+            models.Index(fields=["project", "reviewed", "-id"], name="run_reviewed", condition=~Q(reviewed="")),
+            models.Index(
+                fields=["project", "-id"],
+                name="run_unreviewed",
+                condition=Q(reviewed__in=["", "open"], finished_at__isnull=False, nested_in=None),
+            ),
         ]
 
     def __str__(self) -> str:

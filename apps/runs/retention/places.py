@@ -65,6 +65,7 @@ KEPT: Mapping[type[Model], Mapping[str, str]] = {
         "answer_step": "the key of a step",
         "answer_rule": "a rule's name",
         "error_step": "the key of a step",
+        "reviewed": "a state",
     },
     Step: {
         "key": "names it",

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.runs.filters import parse
 from apps.runs.finding import find
-from apps.runs.models import TRIAL, Experiment, Rating, Review, Run, RunWords, Step, Variant
+from apps.runs.models import TRIAL, Experiment, Rating, Run, RunWords, Step, Variant
 from tests.factories import make_person, make_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -211,9 +211,8 @@ def test_the_code_the_profile_and_the_person_are_words_of_a_run(ada: User) -> No
 def test_runs_are_found_by_how_they_were_signed_off(ada: User) -> None:
     runs = {name: a_run(ada, name, **ended("succeeded")) for name in ("accepted", "rejected", "open", "unseen")}
     a_run(ada, "live", status="running")
-    for name in ("accepted", "rejected"):
-        Review.objects.create(run=runs[name], state=name, decided_by=ada, decided_at=NOW)
-    Review.objects.create(run=runs["open"], assigned_to=ada)
+    for name in ("accepted", "rejected", "open"):
+        Run.objects.filter(pk=runs[name].pk).update(reviewed=name)
 
     assert found("reviewed:accepted", ada) == {"accepted"}
     assert found("reviewed:yes", ada) == {"accepted", "rejected"}

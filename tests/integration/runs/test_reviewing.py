@@ -81,6 +81,20 @@ def test_who_says_otherwise_has_said_both(run: Run, audrey: User, boss: User) ->
     assert [event.data["was"] for event in told(run, "review.signed")] == [None, "accepted"]
 
 
+def test_the_run_itself_says_how_its_review_stands(run: Run, audrey: User) -> None:
+    def stands() -> str:
+        return Run.objects.get(pk=run.pk).reviewed
+
+    before = stands()
+    assign_review(run=run, to=audrey, by=audrey, now=NOON)
+    given = stands()
+    withdraw_review(run=run, by=audrey, now=NOON)
+    taken_back = stands()
+    sign_off(run=run, verdict="accepted", by=audrey, now=NOON)
+
+    assert [before, given, taken_back, stands()] == ["", "open", "", "accepted"]
+
+
 def test_pressed_twice_it_is_said_once(run: Run, audrey: User) -> None:
     for _ in range(2):
         sign_off(run=run, verdict="accepted", by=audrey, now=NOON)
