@@ -177,6 +177,14 @@ def _exported(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return [forms.get(str(data.get("as")), str(data.get("as")))]
 
 
+def _taken_along(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    trails, events = (plural(int(data.get(name, 0)), name.removesuffix("s")) for name in ("trails", "events"))
+    ends = [
+        f"{word} {datetime.fromisoformat(data[word]):%-d %b %Y %H:%M}" for word in ("since", "until") if word in data
+    ]
+    return [f"{events} of {trails}", *ends, "with texts" if data.get("texts") else "without texts"]
+
+
 def _templated(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return [f"template {data.get('template')}, version {data.get('version')}"]
 
@@ -214,6 +222,7 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "run.unshared": _unshared,
     "run.exported": _exported,
     "run.templated": _templated,
+    "trail.exported": _taken_along,
     "experiment.started": _trying,
     "experiment.ended": _tried,
 }
