@@ -1,7 +1,7 @@
 """Exporting trails: what a person may take along of a run, of a time or of whole projects, sealed and signed."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from apps.accounts.models import Project, User
 from apps.accounts.permits import check_may
@@ -75,10 +75,11 @@ def scope_of(projects: Sequence[str], *, since: datetime | None, until: datetime
     label = PARTED_BY.join(f"project {slug}" if slug else "the studio" for slug in projects)
     if since is None and until is None:
         return Scope("all", projects, label)
-    since, until = since or datetime(1, 1, 1, tzinfo=UTC), until or now
-    if until <= since:
+    until = until or now
+    if since is not None and until <= since:
         raise Invalid("The time ends before it begins: give a later end.", field="until")
-    words = f"{label} from {since:%-d %b %Y %H:%M} to {until:%-d %b %Y %H:%M} UTC"
+    begins = f"from {since:%-d %b %Y %H:%M}" if since else "from the beginning"
+    words = f"{label} {begins} to {until:%-d %b %Y %H:%M} UTC"
     return Scope("time", projects, words, since=since, until=until)
 
 

@@ -55,7 +55,7 @@ EVENTS = """
 # Where the events of a time begin and end in each trail: what stands between them is in the export, too.
 BETWEEN = """
     SELECT trail_id, min(seq), max(seq) FROM audit_event
-    WHERE trail_id = ANY(%(ids)s::bigint[]) AND at >= %(since)s AND at < %(until)s
+    WHERE trail_id = ANY(%(ids)s::bigint[]) AND at >= coalesce(%(since)s, '-infinity'::timestamptz) AND at < %(until)s
     GROUP BY trail_id ORDER BY trail_id
 """
 
