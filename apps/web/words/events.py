@@ -172,6 +172,30 @@ def _unshared(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return [f"the link {data.get('begins')}… opens nothing any more"]
 
 
+def _erased(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    days, outer, copied = data.get("keep_days"), data.get("with"), data.get("copy_of")
+    return [
+        plural(int(data.get("texts", 0)), "text"),
+        "by hand" if days is None else f"kept for {plural(int(days), 'day')} after its end",
+        *([f"with run {outer}, which it is part of"] if outer else []),
+        *([f"as a copy of run {copied}"] if copied else []),
+    ]
+
+
+def _kept(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    profile = str(data.get("profile") or "every profile without its own")
+    days, before = (_lasting(data[name]) if name in data else "" for name in ("keep_days", "before_days"))
+    return [profile, *([days] if days else []), *([f"before: {before}"] if before else [])]
+
+
+def _lasting(days: int | None) -> str:
+    return "for ever" if days is None else f"for {plural(days, 'day')}"
+
+
+def _on_hold(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    return [f"on run {data['run']}" if data.get("run") else "on the whole project"]
+
+
 def _exported(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     forms = {"json": "its workflow as JSON", "lists": "its workflow as three lists", "replay": "as a page that replays"}
     return [forms.get(str(data.get("as")), str(data.get("as")))]
@@ -221,6 +245,11 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "run.shared": _shared,
     "run.unshared": _unshared,
     "run.exported": _exported,
+    "run.erased": _erased,
+    "policy.set": _kept,
+    "policy.dropped": _kept,
+    "hold.placed": _on_hold,
+    "hold.lifted": _on_hold,
     "run.templated": _templated,
     "trail.exported": _taken_along,
     "experiment.started": _trying,

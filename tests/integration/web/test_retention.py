@@ -231,6 +231,14 @@ class TestAnErasedRun:
 
         assert run.code in seen(browser, f"/runs/{run.code}/?view={view}")
 
+    def test_its_events_say_how_many_texts_went_and_how(self, browser: Client, admin: User) -> None:
+        run = erased(admin)
+
+        events = seen(browser, f"/runs/{run.code}/?view=events")
+
+        assert "Run erased" in events
+        assert re.search(r"\d+ texts · by hand", events)
+
     def test_its_matrix_says_of_what_passed_that_it_is_erased(self, browser: Client, admin: User) -> None:
         run = erased(admin)
 
