@@ -133,9 +133,10 @@ def invite_member(*, project: Project, member: int, by: User, now: datetime) -> 
     """The token of a link that signs a member in once, within ten minutes: to be handed to them.
 
     :raises NotYourLinkToMake: of anybody but an administrator of the studio, for the link is as good as the person.
-    :raises NoSuchMember:
+    :raises NotAllowed: they do not belong to the project. :raises NoSuchMember:
     """
-    if not (by.is_active and by.is_superuser):
+    check_may(by, Deed.SEE, project)
+    if not by.is_superuser:
         raise NotYourLinkToMake
     known = _member(project, member)
     return make_sign_in_link(user=known.user, by=by.actor, now=now)

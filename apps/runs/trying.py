@@ -44,8 +44,11 @@ class NotYours(Denied):
 
 
 def may_try(*, worker: Worker, by: User) -> bool:
-    """Whether `by` answers for a worker: as staff, or as an admin of its project, or of their own where it has none."""
-    if by.is_staff:
+    """Whether `by` answers for a worker: as staff, or as an admin of its project, or of their own where it has none.
+
+    Not even staff answers for a worker of a project that is not theirs to see.
+    """
+    if by.is_staff and (worker.project is None or may(by, Deed.SEE, worker.project)):
         return True
     project = worker.project or by.home_project
     return project is not None and may(by, Deed.ADMINISTER, project)

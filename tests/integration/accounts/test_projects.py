@@ -180,7 +180,9 @@ def test_an_auditor_who_is_an_analyst_elsewhere_starts_things_there(lab: Project
 
 
 def test_only_an_administrator_of_the_studio_signs_in_as_others(lab: Project, boss: User) -> None:
-    ada, root = member(lab, Role.ANALYST), User.objects.create_superuser("root")
+    ada, root = member(lab, Role.ANALYST), member(lab, Role.ANALYST, "root")
+    User.objects.filter(pk=root.pk).update(is_superuser=True)
+    root.refresh_from_db()
 
     with pytest.raises(NotYourLinkToMake):
         invite_member(project=lab, member=of(ada, lab), by=boss, now=NOON)
