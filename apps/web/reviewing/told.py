@@ -14,6 +14,7 @@ from apps.audit import log
 from apps.audit.log import Verified
 from apps.runs.labels import Labels
 from apps.runs.models import Rating, Run, Step
+from apps.web.audit.rows import Row
 from apps.web.reviewing.decisions import Decisions
 from apps.web.reviewing.origin import Model, conductor_of, limits_of, pool_of
 from apps.web.reviewing.picture import Picture, picture_of
@@ -164,10 +165,10 @@ class Told:
         return log.verify(self.run.trail)
 
     @cached_property
-    def events(self) -> list[object]:
+    def events(self) -> list[Row]:
         """The events of the trail, oldest first, as far as they are told."""
         most = MOST_EVENTS if self.reading.whole else FIRST_EVENTS
-        told, place = list[object](), 0
+        told, place = list[Row](), 0
         while len(told) < most:
             page, more = trail.events_after(self.run, place)
             told += page

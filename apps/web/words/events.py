@@ -34,6 +34,8 @@ IN_WORDS: Mapping[str, str] = {
     "planning.lost": "Planning lost with its driver",
     "policy.dropped": "Retention policy dropped",
     "policy.set": "Retention policy set",
+    "result.unrated": "Rating taken back",
+    "review.signed": "Run signed off",
     "run.approved": "Workflow approved",
     "run.breakpoints": "Breakpoints set",
     "run.claimed": "Run taken up by a driver",
@@ -64,7 +66,7 @@ IN_WORDS: Mapping[str, str] = {
     "worker.forgiven": "Worker let in again",
     "workflow.extended": "Workflow went on",
 }
-TOLD = ("error", "reason", "comment", "answer", "result", "task", "name", "title")
+TOLD = ("error", "reason", "comment", "correction", "answer", "result", "task", "name", "title")
 
 
 def in_words(verb: str) -> str:
@@ -213,6 +215,23 @@ def _templated(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]
     return [f"template {data.get('template')}, version {data.get('version')}"]
 
 
+def _assigned(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    again = {"accepted": ["it was accepted before"], "rejected": ["it was rejected before"]}
+    return [f"to {(data.get('to') or {}).get('label')}", *again.get(str(data.get("was")), [])]
+
+
+def _signed(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    was = data.get("was")
+    before = [f"{was} before"] if was in ("accepted", "rejected") else []
+    return [str(data.get("verdict")), *(["by who started it"] if data.get("own") else []), *before]
+
+
+def _rated(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    of = "the answer" if data.get("step") is None else "the result"
+    was = data.get("was")
+    return [f"{of}: {data['score']} of 5" if "score" in data else of, *([f"{was} before"] if was else [])]
+
+
 def _name(looks: Mapping[str, Look], slug: object) -> str:
     look = looks.get(str(slug))
     return look.name if look else str(slug)
@@ -254,6 +273,10 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "trail.exported": _taken_along,
     "experiment.started": _trying,
     "experiment.ended": _tried,
+    "review.assigned": _assigned,
+    "review.signed": _signed,
+    "result.rated": _rated,
+    "result.unrated": _rated,
 }
 
 

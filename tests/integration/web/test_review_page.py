@@ -324,6 +324,7 @@ def test_an_auditor_accepts_and_the_page_says_so(auditing: Client, run: Run) -> 
     assert response.status_code == 302
     assert response["Location"] == f"{review_of(run)}#sign-off"
     said = page(auditing, run)
+    assert "Run signed off" in part(said, "trail")
     assert "Accepted by audrey" in part(said, "sign-off")
     assert "Checked." in part(said, "sign-off")
     assert "accepted the run" in part(said, "decisions")
