@@ -6,7 +6,6 @@ mistaken for one that was forged behind the end: what a statement returns, event
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,7 +18,8 @@ BEFORE_ALL = -(2**62)
 # Whole trails as long as their heads promise no more than a page; `seq` is where the first of them goes on.
 READ = """
     SELECT trail.id, trail.name, trail.project, trail.head_seq, trail.head_hash,
-           event.seq, event.line, event.hash, event.at, event.verb,
+           event.seq, event.line, event.hash,
+           to_char(event.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"'), event.verb,
            event.actor_kind, event.actor_id, event.actor_label, event.subject, event.project
     FROM (
         SELECT next_.*, sum(head_seq) OVER (ORDER BY id) - head_seq AS before
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     seq: int
     line: str
     hash: str
-    at: datetime
+    at: str  # as a line has it
     verb: str
     actor_kind: str
     actor_id: str

@@ -9,7 +9,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from apps.audit import chain, signing
@@ -22,6 +21,7 @@ from apps.audit.rows import Portion, Row, Scope, pages
 
 MOST_BREAKS = 50  # that are named; all are counted
 END = 2**63 - 1  # beyond every place
+COLUMNS = ("trail", "seq", "at", "verb", "subject", "project")  # that repeat parts of the line, beside the actor's
 Content = dict[str, Any]
 
 
@@ -244,19 +244,15 @@ def _break_of_columns(row: Row, content: Content) -> Break | None:
     """A column that says something else than the line would show a filter what never happened."""
     try:
         actor = content["actor"]
-        same = {
-            "trail": content["trail"] == row.trail,
-            "seq": content["seq"] == row.seq,
-            "at": datetime.fromisoformat(content["at"]) == row.at,
-            "verb": content["verb"] == row.verb,
-            "actor": (actor["kind"], actor["id"], actor["label"]) == (row.actor_kind, row.actor_id, row.actor_label),
-            "subject": content["subject"] == row.subject,
-            "project": content["project"] == row.project,
-        }
+        told = (*(content[name] for name in COLUMNS), (actor["kind"], actor["id"], actor["label"]))
         content["data"], content["texts"].items()
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return Break(row.seq, f"event {row.seq} is sealed, but its line is no event")
-    if all(same.values()):
+    beside = (row.trail, row.seq, row.at, row.verb, row.subject, row.project)
+    actor_beside = (row.actor_kind, row.actor_id, row.actor_label)
+    if told == (*beside, actor_beside):
         return None
-    name = next(name for name, is_same in same.items() if not is_same)
-    return Break(row.seq, f"the {name} beside event {row.seq} is not the one in its line")
+    pairs = zip((*COLUMNS, "actor"), told, (*beside, actor_beside), strict=True)
+    name = next(name for name, one, other in pairs if one != other)
+    word = "time" if name == "at" else name
+    return Break(row.seq, f"the {word} beside event {row.seq} is not the one in its line")

@@ -1,5 +1,7 @@
 """What `verify` finds in trails that somebody forged. Their rows are inserted: nothing here switches a trigger off."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import transaction
 
@@ -182,6 +184,12 @@ def test_a_column_that_tells_something_else_is_found(forged: Forgery, column: st
         2,
         f"the {column.removesuffix('_label')} beside event 2 is not the one in its line",
     )
+
+
+def test_a_time_beside_an_event_that_is_not_its_own_is_found(forged: Forgery) -> None:
+    forged.events[1].at += timedelta(microseconds=1)
+
+    assert reason(forged.plant()) == (2, "the time beside event 2 is not the one in its line")
 
 
 def test_a_sound_trail_under_another_name_is_found(forged: Forgery) -> None:
