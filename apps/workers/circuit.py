@@ -41,7 +41,12 @@ def verdict_on(failure: CallFailed | None) -> Verdict:
 
 def reason_of(failure: CallFailed | None) -> str:
     """The failure in a line, as the circuit keeps and shows it."""
-    return "" if failure is None else str(failure)[:LONGEST_REASON_CHARS]
+    return "" if failure is None else worded(failure.kind, failure.message)
+
+
+def worded(kind: str, message: str) -> str:
+    """The reason that a failure of this `kind` is kept as, which its provider told of in this `message`."""
+    return f"{kind}: {message}"[:LONGEST_REASON_CHARS]
 
 
 def moment(ms: float) -> datetime:

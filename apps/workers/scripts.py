@@ -30,6 +30,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "forgive": ("line", "trouble"),
     "renew": (),
     "standing": (),
+    "unsay": (),
 }
 
 

@@ -50,6 +50,14 @@ def forgive(client: "redis.Redis", slug: str) -> None:
     _run(client, "forgive", [line_of(slug)], {"slug": slug, "pace": Pace().told()})
 
 
+def unsay(client: "redis.Redis", slug: str, kinds: Mapping[str, str]) -> None:
+    """Of a worker's circuit, keep no more than the kind of a reason that is one of `kinds`, by the whole reason.
+
+    :raises RedisAway: it may still say it.
+    """
+    _run(client, "unsay", [line_of(slug)], {"kinds": kinds})
+
+
 def _run(client: "redis.Redis", name: str, keys: Sequence[str], given: Mapping[str, Any]) -> Any:
     try:
         return client.register_script(source_of(name))(keys=keys, args=[json.dumps(given)])

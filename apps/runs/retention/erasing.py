@@ -5,7 +5,8 @@ sealed event with the digests of its texts. The texts themselves, and whatever t
 tables, search and Redis when the transaction is over.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +32,9 @@ from apps.runs.retention.copies import copies_of
 from apps.runs.retention.holds import check_not_held, clean_reason, lock
 from apps.runs.retention.places import DELETED, ERASED, without_instructions, without_texts
 from apps.spend.services import TRAIL as SPENDING
+from apps.workers import circuit
+from apps.workers.scripts import RedisAway
+from apps.workers.standing import unsay
 
 REDIS_PATIENCE_S = 5.0
 
@@ -85,11 +89,11 @@ def erase(run: Run, *, by: Actor, now: datetime, told: Mapping[str, Any], reason
     check_not_held(run.project, locked)
     for each in locked:
         _check_at_rest(each, now)
-    streams = _streams(locked)
+    held = _held_in_redis(locked)
     for each in sorted(family, key=lambda one: one.pk):
         about = told if each == run else {**told, "with": run.code}
         _erase_one(each, by=by, now=now, told=about, reason=reason if each == run else "")
-    _forget(*streams)
+    _forget(held)
     transaction.on_commit(lambda: services.announce(*family))
 
 
@@ -153,18 +157,35 @@ def _write_words(run: Run) -> None:
 # --- what Redis may still hold --------------------------------------------------------------------------------------
 
 
-def _streams(runs: Iterable[Run]) -> tuple[Sequence[int], Sequence[int]]:
-    """The attempts and the proposals under which texts of `runs` were streamed."""
-    found = list(runs)
-    attempts = Attempt.objects.filter(run__in=found).values_list("pk", flat=True)
-    return list(attempts), list(Proposal.objects.filter(run__in=found).values_list("pk", flat=True))
+@dataclass(frozen=True)
+class Held:
+    """What Redis may hold of runs: the texts of calls, and what a worker's circuit quotes of one that failed."""
+
+    attempts: Sequence[int]
+    proposals: Sequence[int]
+    reasons: Mapping[str, Mapping[str, str]]  # the kind of each reason, by the reason, by the worker's slug
 
 
-def _forget(attempts: Sequence[int], proposals: Sequence[int]) -> None:
+def _held_in_redis(runs: Sequence[Run]) -> Held:
+    """Read before the rows say nothing any more."""
+    reasons: dict[str, dict[str, str]] = {}
+    calls = Attempt.objects.filter(run__in=runs)
+    for worker, kind, error in calls.exclude(error="").values_list("worker", "error_kind", "error"):
+        reasons.setdefault(worker, {})[circuit.worded(kind, error)] = kind
+    return Held(
+        attempts=list(calls.values_list("pk", flat=True)),
+        proposals=list(Proposal.objects.filter(run__in=runs).values_list("pk", flat=True)),
+        reasons=reasons,
+    )
+
+
+def _forget(held: Held) -> None:
     """Before the commit: a run is never said to be erased while Redis holds some of it. :raises LiveTextAway:"""
     patience = {"socket_timeout": REDIS_PATIENCE_S, "socket_connect_timeout": REDIS_PATIENCE_S}
     try:
         with redis.Redis.from_url(settings.REDIS_URL, **patience) as client:
-            forget(client, attempts=attempts, proposals=proposals)
-    except (RedisError, OSError):
+            forget(client, attempts=held.attempts, proposals=held.proposals)
+            for slug, kinds in held.reasons.items():
+                unsay(client, slug, kinds)
+    except (RedisError, RedisAway, OSError):
         raise LiveTextAway from None

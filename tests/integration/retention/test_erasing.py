@@ -17,6 +17,8 @@ from apps.runs.finding import find
 from apps.runs.models import Attempt, LegalHold, Run, SavedDraft, Share
 from apps.runs.retention.erasing import LiveTextAway, NotAtRest, PartOfAnother, erase_run
 from apps.runs.retention.holds import OnHold, lift_hold, place_hold
+from apps.workers import circuit
+from apps.workers.scripts import line_of
 from tests.factories import NOON, Driving, chain, make_run
 from tests.integration.retention.planted import (
     LATER,
@@ -76,6 +78,17 @@ class TestWhatGoes:
 
         left = keys_with(client)
         assert len(left) == len(before) / 2 > 0, "those of the other run are still there"
+
+    def test_a_circuit_that_quotes_it_keeps_the_kind_of_failure_alone(self, admin: User, client: "redis.Redis") -> None:
+        run = planted_run(admin)
+        for slug in ("sim-birch", "sim-cedar"):
+            why = circuit.worded("server", f"cannot weigh {WORD}")
+            client.hset(f"{line_of(slug)}:trouble", mapping={"opened_at": 1, "reason": why})
+
+        erase_run(run=run, reason=WHY, by=admin, now=LATER)
+
+        assert client.hget(f"{line_of('sim-birch')}:trouble", "reason") == b"server"
+        assert keys_with(client) == {f"{line_of('sim-cedar')}:trouble"}, "nobody was asked by this run"
 
     def test_what_it_could_be_guessed_by_goes_too(self, admin: User) -> None:
         run = planted_run(admin)
