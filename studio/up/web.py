@@ -35,6 +35,7 @@ def main() -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # whose word is taken for an address is STUDIO_PROXIES' to say
         timeout_graceful_shutdown=1,  # an open page must not delay Ctrl-C: it reconnects
     )
 

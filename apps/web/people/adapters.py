@@ -7,6 +7,7 @@ from allauth.account.internal.flows.login import get_authentication_records
 from allauth.core.internal.httpkit import get_client_ip
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.forms import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -36,7 +37,12 @@ class SwitchedOff(Denied):
 
 
 def visitor_of(request: HttpRequest) -> Visitor:
-    return Visitor(get_client_ip(request) or NOWHERE, request.META.get("HTTP_USER_AGENT", ""))
+    """Where a request comes from; one that went round the proxies comes from where it seems to."""
+    try:
+        address = get_client_ip(request)
+    except ImproperlyConfigured:  # fewer addresses were forwarded than there are proxies
+        address = request.META.get("REMOTE_ADDR")
+    return Visitor(address or NOWHERE, request.META.get("HTTP_USER_AGENT", ""))
 
 
 class AccountAdapter(DefaultAccountAdapter):

@@ -158,3 +158,25 @@ def test_the_admin_pages_do_not_change_what_allauth_keeps(ada: User, client: Cli
 
     for app in ("mfa", "usersessions", "socialaccount", "account"):
         assert f"/admin/{app}/" not in index
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "address"),
+    [
+        (0, "203.0.113.7", "127.0.0.1"),
+        (1, "198.51.100.1, 203.0.113.7", "203.0.113.7"),
+        (2, "198.51.100.1, 203.0.113.7", "198.51.100.1"),
+        (2, "203.0.113.7", "127.0.0.1"),
+        (1, "nonsense", "0.0.0.0"),
+    ],
+    ids=["none is trusted", "the nearest", "the one before", "round them", "nonsense"],
+)
+def test_an_address_is_believed_as_far_as_the_proxies_are_ours(
+    ada: User, client: Client, settings, proxies: int, forwarded: str, address: str
+) -> None:
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = proxies
+
+    sign_in(client, headers={"X-Forwarded-For": forwarded})
+
+    assert last("sign-in.done").texts["address"] == address
+    assert is_signed_in(client)
