@@ -88,7 +88,7 @@ class Ruled:
         if self.within is not None:
             return frozenset()
         paths = [each["path"] for each in self.told]
-        return frozenset(edge for path in paths for edge in pairwise(path))
+        return frozenset(edge for path in paths for edge in pairwise(path) if all(map(flow.is_step, edge)))
 
     @property
     def step(self) -> str:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, QueryDict
 from apps.accounts.models import Project
 from apps.core.errors import Invalid
 from apps.runs.labels import FIELD, MOST_BYTES, MOST_FILES, Attachment, Labels, attach, read_attachment
-from apps.workers.models import Tag
+from apps.workers.models import FlowRule, Tag
 
 MOST_TAGS = 200
 AGAIN = "Attach the files again: a page cannot keep them."
@@ -61,11 +61,13 @@ def read_files(files: Sequence[Any], *, tags: Sequence[str]) -> tuple[Attachment
 
 
 def tags_offered(project: Project | None) -> list[Tag]:
-    """The tags that a task of `project` may carry, one for each name."""
+    """The tags that a task of `project` may carry, one for each name; none that rules only ask of models."""
     if project is None:
         return []
     found = {tag.name: tag for tag in reversed(Tag.objects.of(project)[:MOST_TAGS])}
-    return sorted(found.values(), key=lambda tag: tag.name)
+    pairs = list(FlowRule.objects.of(project)[:MOST_TAGS].values_list("carries", "needs"))
+    of_models = {needs for _, needs in pairs} - {carries for carries, _ in pairs}
+    return sorted((tag for tag in found.values() if tag.name not in of_models), key=lambda tag: tag.name)
 
 
 def _names(posted: QueryDict, name: str) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from apps.web.words.figures import listed, plural, price, seconds, spaced, usd
 from apps.web.words.looks import Look
 from apps.web.words.planners import label_of
 
+MOST_PATHS = 5  # of what flow rules forbid, in one line
+
 # What a verb does not say by itself, or says in words of ours. All others read as they are written: `run.submitted` is
 # "Run submitted".
 IN_WORDS: Mapping[str, str] = {
@@ -101,12 +103,24 @@ def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return [f"{instead} stands in for {before}", spaced(str(data.get("kind", "")))]
 
 
+def _forbidden(each: dict[str, Any], looks: Mapping[str, Look]) -> str:
+    """`secret → step s3, Birch is not trusted`"""
+    return f"{each['carries']} → {each['reader'].rstrip(':')}: {_name(looks, each['model'])} is not {each['needs']}"
+
+
+def _excepted(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
+    within = [f"with what holds run {listed(data['within'])}"] if data.get("within") else []
+    return [*(_forbidden(each, looks) for each in data.get("rules", ())[:MOST_PATHS]), *within]
+
+
 def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     limit = data.get("limit")
     if data.get("reason") == "pause":
         return ["at a breakpoint" if data.get("breakpoint") else "paused"]
     if data.get("reason") == "rules":
         return ["by flow rules"]
+    if data.get("reason") == "rules":
+        return [_forbidden(each, looks) for each in data.get("rules", ())[:MOST_PATHS]]
     if data.get("reason") != "limit" or not isinstance(limit, dict):
         return ["for review"]
     return [
@@ -251,6 +265,7 @@ OF_THEIR_OWN: Mapping[str, Facts] = {
     "step.waiting": _waiting,
     "planning.waiting": _waiting,
     "step.fellback": _stood_in,
+    "run.excepted": _excepted,
     "run.held": _held,
     "run.resumed": _resumed,
     "run.pausing": _pausing,
