@@ -92,12 +92,17 @@ def test_the_download_is_a_file_and_nobody_keeps_it(browser: Client, run: Run) -
     assert "payloads.jsonl" not in zipfile.ZipFile(io.BytesIO(downloaded(response))).namelist()
 
 
-def test_a_run_is_exported_by_its_code(exported: Callable[..., Path], ada: User, run: Run) -> None:
+def test_a_run_is_exported_by_its_code_and_tells_of_it(
+    exported: Callable[..., Path], browser: Client, ada: User, run: Run
+) -> None:
     folder = exported(kind="run", run=f" {run.code} ", texts="1")
 
     assert verify(folder)[0] == 0
     assert listed(folder, "trails.jsonl", "trail") == [run.trail]
     assert log.read(run.trail)[-1].actor == ada.actor
+    told = page(browser.get(f"/runs/{run.code}/?view=events"))
+    assert "Trails exported" in told
+    assert "1 event of 1 trail" in told
 
 
 def test_a_time_is_taken_in_utc(exported: Callable[..., Path], run: Run) -> None:
