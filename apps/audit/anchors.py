@@ -26,17 +26,20 @@ VERB = "anchor.sealed"
 HEADS_IN_ONE = 500  # a line of some 50 kB
 ANCHORS_AT_ONCE = 20  # events that are written, or read, together
 
-# Heads beyond the last one that was anchored of their trail. Only trails written to since `horizon` can have one; a
-# number this database has not reached yet comes from another one, before a restore, and says nothing.
+# Heads beyond the last one that was anchored of their trail. Only trails written to since `horizon` can have one, and
+# they are looked up first: told in an OR, PostgreSQL looked for each trail among all events. A horizon that this database
+# has not reached yet comes from another one, before a restore, and says nothing.
 MOVED = """
+    WITH written AS MATERIALIZED (
+        SELECT DISTINCT trail_id FROM audit_event WHERE tx >= (
+            SELECT CASE WHEN %(horizon)s > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+                THEN 0 ELSE %(horizon)s END
+        )
+    )
     SELECT trail.project, trail.name, trail.head_seq, trail.head_hash,
            pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-    FROM audit_trail AS trail
+    FROM written JOIN audit_trail AS trail ON trail.id = written.trail_id
     WHERE trail.name <> %(own)s
-        AND (
-            %(horizon)s > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-            OR trail.id IN (SELECT trail_id FROM audit_event WHERE tx >= %(horizon)s)
-        )
         AND trail.head_seq > coalesce((SELECT max(seq) FROM audit_anchoredhead WHERE trail = trail.name), 0)
     ORDER BY trail.project, trail.name
 """
