@@ -4,6 +4,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core import context
 from allauth.core.internal.httpkit import get_client_ip
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.core.cache import cache
@@ -17,6 +18,7 @@ from apps.accounts import sign_ins
 from apps.accounts.models import User
 from apps.accounts.sign_ins import Visitor
 from apps.core.errors import Denied
+from apps.web.people.agents import named
 from apps.workers import vault
 
 THROTTLED_S = 300  # as long as `login_failed` looks back
@@ -115,6 +117,10 @@ class MfaAdapter(DefaultMFAAdapter):
 
     def get_totp_label(self, user: User) -> str:
         return user.username
+
+    def generate_authenticator_name(self, user: User, type: Any) -> str:
+        """Until somebody calls it otherwise: where it was made."""
+        return named(visitor_of(context.request).agent)
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         return {**super().get_public_key_credential_rp_entity(), "name": "Conductor Studio"}

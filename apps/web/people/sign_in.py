@@ -6,6 +6,7 @@ from allauth.account.forms import LoginForm
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
 from allauth.account.views import LoginView
+from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.views import AuthenticateView
 from allauth.mfa.models import Authenticator
@@ -152,9 +153,7 @@ def leave(request: HttpRequest) -> None:
 
 
 def note_wrong_code(person: User) -> None:
-    from allauth.core import context  # where allauth keeps the request that a form is read in
-
-    now, visitor = timezone.now(), visitor_of(context.request)
+    now, visitor = timezone.now(), visitor_of(context.request)  # where allauth keeps the request that a form is of
     sign_ins.note_failure(person=person, reason="second-factor", visitor=visitor, now=now)
 
 

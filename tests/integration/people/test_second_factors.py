@@ -15,6 +15,8 @@ from apps.workers import rotation, vault
 from tests.integration.people.conftest import PASSWORD
 from tests.integration.people.given import code_of, confirm, is_signed_in, last, set_up_app, sign_in, told
 
+FIREFOX = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}
+
 
 def show(client: Client, code: str) -> str:
     return client.post("/sign-in/second-factor/", {"code": code}).content.decode()
@@ -193,11 +195,12 @@ def test_browsers_keep_no_passkey_for_a_number(ada: User, client: Client) -> Non
     confirm(client)
 
     by_number = client.get("/account/second-factors/passkeys/new/", headers={"Host": "127.0.0.1:8000"})
-    by_name = client.get("/account/second-factors/passkeys/new/", headers={"Host": "localhost:8000"})
+    by_name = client.get("/account/second-factors/passkeys/new/", headers={"Host": "localhost:8000", **FIREFOX})
 
     assert "http://localhost:8000/account/second-factors/passkeys/new/" in by_number.content.decode()
     assert "Add the passkey" not in by_number.content.decode()
     assert "Add the passkey" in by_name.content.decode()
+    assert 'value="Firefox on Linux"' in by_name.content.decode()
 
 
 def test_a_passkey_nobody_made_opens_nothing(ada: User, client: Client) -> None:
