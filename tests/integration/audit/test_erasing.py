@@ -15,9 +15,10 @@ def test_texts_and_salts_go_and_the_chain_holds(transactional_db: None) -> None:
 
     with transaction.atomic():
         count = erase("run:a", at=NOON)
+        write("run:a", Entry("run.erased"))
 
     assert count == 2
-    assert [event.texts for event in read("run:a")] == [{"task": None}, {"reason": None}]
+    assert [event.texts for event in read("run:a")] == [{"task": None}, {"reason": None}, {}]
     assert [event.texts for event in read("run:b")] == [{"task": "maybe"}]
     assert verify("run:a").first_break is None
     assert set(Payload.objects.filter(trail__name="run:a").values_list("text", "salt")) == {(None, None)}
@@ -39,9 +40,21 @@ def test_with_a_subject_only_what_is_about_it_goes(transactional_db: None) -> No
 
     with transaction.atomic():
         assert erase("spend", at=NOON, subject="run:a") == 1
+        write("run:a", Entry("run.erased"))
 
     assert [event.texts["reason"] for event in read("spend")] == [None, "for run:b"]
     assert verify("spend").first_break is None
+
+
+def test_an_erasure_that_nobody_told_of_is_a_break(transactional_db: None) -> None:
+    write("run:a", Entry("run.submitted", texts={"task": "yes"}))
+    with transaction.atomic():
+        erase("run:a", at=NOON)
+
+    found = verify("run:a").first_break
+
+    assert found is not None
+    assert "no event says so" in found.reason
 
 
 def test_what_is_erased_stays_erased_as_it_was(transactional_db: None) -> None:

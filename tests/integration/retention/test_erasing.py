@@ -126,6 +126,7 @@ class TestWhatStays:
         told = log.read(run.trail)
         verified = log.verify(run.trail)
         assert verified.first_break is None
+        assert log.verify("spend").first_break is None, "what was raised for it was told of there"
         assert verified.events == before + 1
         assert told[-1].verb == "run.erased"
         assert told[-1].actor.label == admin.label
