@@ -29,7 +29,7 @@ class Model:
 def conductor_of(run: Run) -> Model | None:
     """The model that was to write the workflow, as it was then; None where none was asked."""
     frozen = run.setup.get("conductor")
-    return _model(0, frozen) if frozen else None
+    return _model(0, frozen) if frozen and run.setup["planner"] != "saved" else None
 
 
 def pool_of(run: Run) -> list[Model]:

@@ -178,6 +178,7 @@ def test_what_was_changed_for_a_fork(browser: Client, run: Run, ada: User) -> No
     said = page(browser, fork)
 
     assert "Does it need step 1?" in part(said, "asked")
+    assert "Simulated conductor" not in part(said, "asked")  # whom nobody asked
     assert "worker sim-birch → sim-delta, no longer reads step 1" in part(said, "decisions")
 
 
