@@ -27,15 +27,9 @@ HEADS_IN_ONE = 500  # a line of some 50 kB
 ANCHORS_AT_ONCE = 20  # events that are written, or read, together
 
 # Heads beyond the last one that was anchored of their trail. Only trails written to since `horizon` can have one, and
-# they are looked up first: told in an OR, PostgreSQL looked for each trail among all events. A horizon that this database
-# has not reached yet comes from another one, before a restore, and says nothing.
+# they are looked up first: told in an OR, PostgreSQL looked for each trail among all events.
 MOVED = """
-    WITH written AS MATERIALIZED (
-        SELECT DISTINCT trail_id FROM audit_event WHERE tx >= (
-            SELECT CASE WHEN %(horizon)s > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-                THEN 0 ELSE %(horizon)s END
-        )
-    )
+    WITH written AS MATERIALIZED (SELECT DISTINCT trail_id FROM audit_event WHERE tx >= %(horizon)s)
     SELECT trail.project, trail.name, trail.head_seq, trail.head_hash,
            pg_snapshot_xmin(pg_current_snapshot())::text::bigint
     FROM written JOIN audit_trail AS trail ON trail.id = written.trail_id
@@ -91,7 +85,11 @@ def _moved() -> tuple[list[Moved], int]:
     """The heads to anchor, by project, and the oldest transaction that was unfinished when they were read."""
     last = newest()
     with connection.cursor() as cursor:
-        cursor.execute(MOVED, {"own": TRAIL, "horizon": last.horizon if last else 0})
+        cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+        [reached] = cursor.fetchone()
+        # One that is not reached yet comes from another database, before a restore, and says nothing.
+        horizon = last.horizon if last and last.horizon <= reached else 0
+        cursor.execute(MOVED, {"own": TRAIL, "horizon": horizon})
         rows = cursor.fetchall()
     return [Moved(trail, seq, hash_, project) for project, trail, seq, hash_, _ in rows], rows[0][4] if rows else 0
 
