@@ -11,7 +11,20 @@ from importlib import import_module
 
 from tests.benchmarks.studio import running_studio
 
-ALL = ("overhead", "first_sight", "at_once", "page", "pan", "ledger", "places", "limits", "lists", "seal", "verify")
+ALL = (
+    "overhead",
+    "first_sight",
+    "at_once",
+    "page",
+    "pan",
+    "ledger",
+    "places",
+    "limits",
+    "lists",
+    "audit",
+    "seal",
+    "verify",
+)
 
 
 def main(names: list[str]) -> None:

@@ -140,7 +140,9 @@ def test_a_check_is_asked_for_and_followed(run: Run, ada: User, server: Server, 
     Check.objects.create(project=slug, status="broken", broken=1, breaks=[BREAK], by_label="Ada", **found)
     with signed_in(server, opened) as page:
         page.goto(f"{server.url}/audit/")
-        expect(page.get_by_role("alert").filter(has_text="The log does not hold.")).to_contain_text(BREAK["reason"])
+        expect(page.get_by_role("alert").filter(has_text="The log does not hold.")).to_contain_text(
+            str(BREAK["reason"])
+        )
 
         page.get_by_role("button", name="Verify now").click()
         expect(page.locator(".progress")).to_contain_text("waits for a driver")
