@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
@@ -63,7 +62,6 @@ def about(request: HttpRequest, user: User, form: Any) -> dict[str, Any]:
             for row in sessions_of(person=user, now=now)
         ],
         "keys": keys_of(user, now=now),
-        "single_sign_on": settings.OIDC_URL and settings.OIDC_NAME,
     }
 
 
