@@ -200,7 +200,8 @@ class TrailWalk:
             if named.fault:
                 return Break(row.seq, named.fault)
             if named.hash != row.hash:
-                return Break(row.seq, f"event {row.seq} is not the one that {named.anchor} names: it was sealed anew")
+                anew = "it, or one before it, was sealed anew" if row.seq > 1 else "it was sealed anew"
+                return Break(row.seq, f"event {row.seq} is not the one that {named.anchor} names: {anew}")
         return None
 
     def end(self, end: Row) -> Verified:
