@@ -20,7 +20,7 @@ MOST_LISTED = 100
 ROLES = {
     Membership.Role.ANALYST: "starts runs, edits and stops them, keeps templates, rates results",
     Membership.Role.AUDITOR: "reads everything, verifies and exports trails, signs runs off; changes nothing",
-    Membership.Role.ADMIN: "all of that, and the people, rules and retention of the project",
+    Membership.Role.ADMIN: "does what both do, and answers for its people, rules and retention",
 }
 
 

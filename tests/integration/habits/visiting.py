@@ -33,8 +33,8 @@ class Visit:
         return self.status == 302 and self.location.startswith("/sign-in/?next=")
 
 
-def visit(world: World, name: str, address: Address, *, who: str, method: str) -> Visit:
-    """Go there, see what happens, and undo it."""
+def visit(world: World, name: str, address: Address, *, who: str, method: str, is_raw: bool = False) -> Visit:
+    """Go there, see what happens, and undo it; what one has said oneself is left out, unless the text `is_raw`."""
     url = reverse(name, kwargs={key: world.filled(given) for key, given in address.given.items()})
     sent = address.form if method == "post" else address.asked
     data = {key: world.filled(given) for key, given in sent.items()}
@@ -46,8 +46,8 @@ def visit(world: World, name: str, address: Address, *, who: str, method: str) -
         response = getattr(client, method)(url, data) if method in ("get", "post") else getattr(client, method)(url)
         verbs = list(Event.objects.filter(pk__gt=last).order_by("pk").values_list("verb", flat=True))
         text = "" if response.streaming else response.content.decode(errors="replace")
-        for said in (*address.given.values(), *data.values()):
-            text = text.replace(str(world.filled(said)), "")  # what one has said oneself is told back
+        for said in () if is_raw else (*address.given.values(), *data.values()):
+            text = text.replace(str(world.filled(said)), "")
         seen = Visit(response.status_code, response.get("Location", ""), text, changed(before, contents()), verbs)
         transaction.set_rollback(True)
     return seen

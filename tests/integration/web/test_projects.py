@@ -140,6 +140,18 @@ def test_a_task_is_handed_in_to_the_project_that_is_chosen(browser: Client, ada:
     assert (run.profile, run.owner) == ("other-way", ada)
 
 
+def test_whoever_may_only_look_is_offered_no_form(ada: User) -> None:
+    make_pool()
+    eve = make_person("eve", project=make_project("ada"))
+    Membership.objects.filter(user=eve).update(role=Role.AUDITOR)
+
+    content = as_(eve).get("/").content.decode()
+
+    assert "You may look at everything in Ada, and start nothing there." in content
+    assert 'class="composer"' not in content
+    assert as_(eve).post("/", {"task": "Add 1 and 1.", "profile": "studio-ultra"}).status_code == 403
+
+
 def test_a_task_is_handed_in_to_no_project_in_which_one_may_only_look(browser: Client, ada: User) -> None:
     make_pool()
     other = make_project("other")
