@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from random import Random
 from threading import Event as Signal
+from time import sleep
 
 import pytest
 from django.db import connection
@@ -144,3 +146,53 @@ def test_a_follower_from_before_a_restore_begins_again() -> None:
     write("new", X)
 
     assert subjects(since(Cursor(tx=10**12, id=1), 10)[0]) == ["old", "new"]
+
+
+def test_what_is_written_within_a_savepoint_comes_with_its_transaction() -> None:
+    with atomic():
+        append("outer", [X], by=ADA, at=NOON, subject="outer", project="default")
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(write_and_close, "between").result(10)
+        with atomic():
+            append("inner", [X], by=ADA, at=NOON, subject="inner", project="default")
+
+    first, cursor = since(None, 2)
+    rest, _ = since(cursor, 10)
+
+    assert subjects(first + rest) == ["outer", "inner", "between"]
+
+
+def test_a_follower_of_many_interleaved_writers_reads_each_event_once() -> None:
+    """Each writer's transactions are of several trails, last for a while, and now and then are rolled back."""
+    writing = Signal()
+
+    def write_at_random(seed: int) -> None:
+        draw = Random(seed)
+        try:
+            for _ in range(12):
+                trails = sorted(draw.sample(["a", "b", "c", f"own-{seed}"], k=2))  # in one order, as everywhere
+                with suppress(ZeroDivisionError), atomic():
+                    for trail in trails:
+                        append(trail, [X], by=ADA, at=NOON, subject=trail, project="default")
+                        sleep(draw.random() / 100)
+                    if draw.random() < 0.2:
+                        raise ZeroDivisionError
+        finally:
+            connection.close()
+
+    seen: list[tuple[str, int]] = []
+    cursor: Cursor | None = None
+    with ThreadPoolExecutor(5) as pool:
+        writers = [pool.submit(write_at_random, seed) for seed in range(5)]
+        while not writing.is_set():
+            if all(writer.done() for writer in writers):
+                writing.set()  # what is read once more is all there is
+            events, cursor = since(cursor, 7)
+            while events:
+                seen += [(event.subject, event.seq) for event in events]
+                events, cursor = since(cursor, 7)
+
+    assert len(seen) > 60
+    assert len(set(seen)) == len(seen)
+    assert set(seen) == set(Event.objects.values_list("subject", "seq"))
+    assert [writer.exception() for writer in writers] == [None] * 5
