@@ -19,7 +19,7 @@ HEADS = [["run:ä", 3, "a" * 64]]
 
 
 def pinned(*, key: Ed25519PrivateKey = KEY, purpose: str = signing.ANCHOR, **changes: Any) -> Pinned:
-    content = {"trail": "anchors", "seq": 2, "data": {"key": "k", "heads": HEADS}} | changes
+    content: dict[str, Any] = {"trail": "anchors", "seq": 2, "data": {"key": "k", "heads": HEADS}} | changes
     line = chain.canonical(content)
     hash_ = chain.seal("b" * 64, line)
     signature = key.sign(signing.message(purpose, hash_)).hex()
