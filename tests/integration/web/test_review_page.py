@@ -7,12 +7,15 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.audit import log
 from apps.runs.holding import revise_run, write_result
 from apps.runs.models import Attempt, Review, Run, Step
+from apps.runs.rating import rate_result
+from apps.runs.retention.erasing import erase_run
 from apps.runs.reviewing import assign_review, sign_off
 from apps.runs.services import approve_run, fork_run
 from apps.web.reviewing import told
@@ -255,6 +258,23 @@ def test_texts_never_become_markup(browser: Client, ada: User) -> None:
 
 def test_results_are_shown_as_they_came_if_asked(browser: Client, run: Run) -> None:
     assert "**South** grew most." in part(page(browser, run, "?raw=1"), "answer")
+
+
+def test_of_an_erased_run_the_frame_is_left_and_its_sign_off(
+    browser: Client, auditing: Client, run: Run, ada: User, audrey: User
+) -> None:
+    rate_result(run=run, score=2, correction="North grew most.", by=ada, now=NOON)
+    sign_off(run=run, verdict="accepted", comment="Checked twice.", by=audrey, now=NOON)
+    ada.memberships.update(role=ROLES.ADMIN)
+    erase_run(run=run, by=ada, now=timezone.now(), reason="Asked to")
+
+    said = page(auditing, run)
+
+    for text in ("South", "growth", "North grew most.", "Checked twice.", "Which region"):
+        assert text not in said
+    for text in ("The texts of this run were erased", "Accepted by audrey", "Answer: 2 of 5", "erased its texts"):
+        assert text in said
+    assert "the chain holds" in said
 
 
 # --- how much of it --------------------------------------------------------------------------------------------------
