@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from apps.accounts.models import User
@@ -18,7 +18,7 @@ from apps.runs.labels import Labels
 from apps.runs.models import Run
 from apps.runs.services import fork_run, submit_run
 from apps.workers.models import Fallback, FlowRule, Profile, Tag, Worker
-from apps.workflows.workflow import Workflow
+from apps.workflows.workflow import Step, Workflow
 from tests.integration.runs.drawn import WORKERS, edited, workflows
 from tests.simulators import Simulator
 
@@ -26,6 +26,7 @@ Drive = Callable[[Run], Run]
 Pair = tuple[str, str]
 
 TAGS = ("amber", "blue", "coral")
+SOME = [frozenset(some) for some in (["amber"], ["blue"], ["amber", "blue"], ["blue", "coral"])]
 TASK = "Weigh two kinds of tea against each other: green, black."
 ASSIGNED = re.compile(r"<assigned-subtask-\w+>\nDescribe (s\d+)")
 
@@ -42,7 +43,7 @@ class Drawn:
 
 @st.composite
 def drawings(draw: st.DrawFn) -> Drawn:
-    tags = st.frozensets(st.sampled_from(TAGS), max_size=2)
+    tags = st.sampled_from([frozenset[str](), *SOME])  # few, so that rules are about what is there
     pair = st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS))
     flow = named(draw(workflows(st.just("new"), max_steps=5)))
     return Drawn(
@@ -50,7 +51,7 @@ def drawings(draw: st.DrawFn) -> Drawn:
         other=named(edited(draw, flow, st.just("new"))),
         task=draw(tags),
         workers={slug: draw(tags) for slug in WORKERS},
-        rules=tuple(draw(st.lists(pair, max_size=2, unique=True))),
+        rules=tuple(dict.fromkeys([("amber", "blue"), *draw(st.lists(pair, max_size=1))])),
         failing=draw(st.sampled_from(["", *WORKERS])),
     )
 
@@ -104,10 +105,28 @@ def check_calls(run: Run, flow: Workflow, drawn: Drawn, simulator: Simulator) ->
         assert not is_forbidden(slug, read_by(key, flow, drawn, answered), drawn), (key, slug)
 
 
+def steps(*given: tuple[str, str, tuple[str, ...]]) -> Workflow:
+    made = [Step(key=key, instruction=f"Describe {key}", worker=worker, access=access) for key, worker, access in given]
+    return Workflow(steps=tuple(made))
+
+
+RULE = ("amber", "blue")
+NONE, AMBER, BLUE = (frozenset(some) for some in ([], ["amber"], ["blue"]))
+ALONE = steps(("s1", "sim-atlas", ()))
+PAIR = steps(("s1", "sim-atlas", ()), ("s2", "sim-cedar", ("s1",)))
+# Whoever stands in first may not read the task; and whoever stands in adds what the next step may not read.
+PASSED_OVER = Drawn(
+    ALONE, ALONE, AMBER, {"sim-atlas": BLUE, "sim-birch": NONE, "sim-cedar": BLUE}, (RULE,), "sim-atlas"
+)
+ADDED = Drawn(PAIR, PAIR, NONE, {"sim-atlas": NONE, "sim-birch": AMBER, "sim-cedar": NONE}, (RULE,), "sim-atlas")
+
+
 # Drawn before anything runs; but a database pool's threads, too, use the `random` that hypothesis watches.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=drawings())
+@example(drawn=PASSED_OVER)
+@example(drawn=ADDED)
 def test_no_call_is_made_that_a_rule_forbids_and_none_is_kept_from_being_made_without_one(
     drawn: Drawn, admin: User, mini: Profile, drive: Drive, simulator: Simulator
 ) -> None:
