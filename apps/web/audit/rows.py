@@ -64,7 +64,8 @@ def people_in(lines: Iterable[Line]) -> dict[str, str]:
 
 
 def _row(line: Line, looks: Mapping[str, Look], people: Mapping[str, str]) -> Row:
-    step = line.data.get("step")
+    step, thing = line.data.get("step"), thing_of(line, people)
+    facts = facts_of(line.verb, line.data, looks)
     return Row(
         id=line.id,
         seq=line.seq,
@@ -75,11 +76,11 @@ def _row(line: Line, looks: Mapping[str, Look], people: Mapping[str, str]) -> Ro
         words=in_words(line.verb),
         who=line.actor.label,
         kind=line.actor.kind,
-        object=thing_of(line, people),
+        object=thing,
         step=step if isinstance(step, str) else None,
         outcome=outcome_of(line.verb),
         project=line.project,
-        facts=facts_of(line.verb, line.data, looks),
+        facts=[fact for fact in facts if not thing.label.endswith(f" {fact}")],
         text=_cut(main_text(line.texts)),
         seal=line.hash[:SHOWN_OF_HASH],
     )
