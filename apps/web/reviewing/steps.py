@@ -1,118 +1,21 @@
 """The steps of a run as its review tells them: what each could see, to the letter, what it answered, what that cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from apps.audit import log
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.reuse import digest_of, render
 from apps.web.reviewing.reading import Reading
-from apps.web.run.outline import cost_of
+from apps.web.reviewing.step import Call, Material, Section, Told
 from apps.web.run.paused import Written, written_in
 from apps.web.run.stand_ins import LONGEST, StandIn
-from apps.web.words.figures import about_tokens, price, seconds, short_title
+from apps.web.words.figures import about_tokens, short_title
 from apps.web.words.looks import Look, look_of, looks_of, models_in
-from apps.web.words.texts import Shown
 from apps.workflows.prompt import Rendered
 from apps.workflows.workflow import Workflow
 
 MOST_UNREAD = 12  # steps that another may not read and that are named all the same
-NOT_ASKED = (Attempt.Status.REUSED, Attempt.Status.WRITTEN)
-
-
-@dataclass(frozen=True)
-class Material:
-    """An earlier step, as material for a later one."""
-
-    label: str
-    title: str
-    anchor: str
-    is_given: bool  # it was on the list, and had something to say
-    tokens: int
-    by: str  # the person who wrote its result
-
-
-@dataclass(frozen=True)
-class Section:
-    """A stretch of what was sent. Where it stands elsewhere on the page word for word, `where` says so."""
-
-    title: str
-    text: Shown | None
-    where: str
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a worker for a step, or what took its place."""
-
-    row: Attempt
-    worker: Look
-    written: Written | None
-    before: Shown | None  # what a person wrote over
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether somebody was really asked."""
-        return self.row.status not in NOT_ASKED
-
-    @property
-    def took(self) -> str:
-        return "" if self.row.duration_ms is None else seconds(self.row.duration_ms)
-
-    @property
-    def cost(self) -> str:
-        return price(self.row.cost_usd, estimated=self.row.estimated)
-
-
-@dataclass(frozen=True)
-class Told:
-    """One step with all that there is to tell of it. Of a step of a nested run the `label` is `2.1`."""
-
-    row: Step
-    label: str
-    anchor: str
-    worker: Look
-    reads: Sequence[Material]
-    unread: Sequence[Material]
-    unnamed: int  # earlier steps that it may not read, where they are too many to name
-    shows_task: bool
-    sections: Sequence[Section]
-    sent: Shown | None  # what was sent, where it cannot be told in sections
-    digest: str
-    result: Shown
-    calls: Sequence[Call]
-    stand_ins: Sequence[StandIn]
-
-    @property
-    def depth(self) -> int:
-        return self.label.count(".")
-
-    @property
-    def title(self) -> str:
-        return short_title(self.row.instruction)
-
-    @property
-    def last(self) -> Call | None:
-        return self.calls[-1] if self.calls else None
-
-    @property
-    def source(self) -> Attempt | None:
-        """The call of another run whose result was taken over."""
-        return self.last.row.source if self.last else None
-
-    @property
-    def is_done(self) -> bool:
-        return self.row.status in Step.DONE
-
-    @property
-    def cost(self) -> str:
-        return cost_of([call.row for call in self.calls])
-
-    @property
-    def is_as_sent(self) -> bool:
-        return bool(self.sections)
 
 
 class Steps:

@@ -20,8 +20,8 @@ from apps.web.reviewing.origin import Model, conductor_of, limits_of, pool_of
 from apps.web.reviewing.picture import Picture, picture_of
 from apps.web.reviewing.planned import Round, plans_of
 from apps.web.reviewing.reading import Reading
+from apps.web.reviewing.step import Told as ToldStep
 from apps.web.reviewing.steps import Steps
-from apps.web.reviewing.steps import Told as ToldStep
 from apps.web.run import trail
 from apps.web.run.standing import Standing
 from apps.web.words.figures import about_tokens
