@@ -76,6 +76,7 @@ class Viewer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries 
         except (DatabaseError, InterfaceError) as error:
             logger.warning("a viewer came while the database was away", error=str(error).strip())
             return await self.refuse(TRY_LATER, "unavailable")
+        self.joined = frozenset(groups)
         self.ear = Ear([*groups, group_of_session(self.session_key)], hear=self.heard)
         self.start(self.ear.listen(late=self.late))
         await self.ear.tried()  # listen first,
@@ -137,9 +138,12 @@ class Viewer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries 
             await self.over(SIGNED_OUT, "signed-out")
             return
         try:
-            await self.groups_to_join()
+            groups = await self.groups_to_join()
         except NotFound:
             await self.over(NOT_YOURS, "not-found")
+            return
+        if frozenset(groups) != self.joined:  # they belong to another project by now, or to one less
+            await self.over(COME_AGAIN, "groups-changed")
 
     # --- messages --------------------------------------------------------------------------------------------------
 

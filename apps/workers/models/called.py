@@ -144,6 +144,13 @@ class CalledModel(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    def clean(self) -> None:
+        """A project's own key opens nothing for others: not even by way of a model that is everybody's."""
+        super().clean()
+        if self.credential is not None and self.credential.project_id not in (None, self.project_id):
+            owner = self.credential.project
+            raise ValidationError({"credential": f"This key is the project {owner}'s own: choose one of everybody's."})
+
     @property
     def identity(self) -> dict[str, Any]:
         """What makes two calls the same call, beside the messages."""

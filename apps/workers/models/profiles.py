@@ -125,6 +125,10 @@ class Profile(models.Model):
             wrong["fallback_conductor"] = f"The planner “{self.fallback}” asks a conductor: choose one."
         if self.nesting and self.conductor is None:
             wrong["nesting"] = "A step can be given to the conductor itself only where there is one: choose one."
+        for name in ("conductor", "fallback_conductor"):
+            chosen: Conductor | None = getattr(self, name)
+            if chosen is not None and chosen.project_id not in (None, self.project_id):
+                wrong[name] = f"This conductor is the project {chosen.project}'s own: choose one of everybody's."
         if not isinstance(self.options, dict):
             wrong["options"] = 'Give the options by name, such as {"n": 5}.'
         if wrong:

@@ -9,8 +9,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
+from apps.accounts.models import Membership
 from apps.accounts.roles import MAY, Deed
 from apps.runs import services
+from apps.web.live import sockets as live
 from apps.web.urls import sockets
 from tests.functional.web.conftest import Viewer
 from tests.integration.habits.world import ROLES, World, make_world
@@ -71,3 +73,17 @@ async def test_what_happens_in_a_project_rings_for_its_members_alone(world: Worl
         await sync_to_async(services.announce)(world["run:done"])
 
         assert await viewer.silence(0.5) != hears, who
+
+
+async def test_who_belongs_to_another_project_by_now_listens_anew(
+    world: World, view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "ASK_WHO_EVERY_S", 0.1)
+    viewer = await view(await sync_to_async(signed_in)(world, "stranger"), "/ws/runs/")
+    assert await viewer.silence(0.4)
+
+    await Membership.objects.acreate(user=world.people["stranger"], project=world.project, role="auditor")
+
+    assert await viewer.next(10) == {"t": "closed", "reason": "groups-changed"}
+    await viewer.next()
+    assert viewer.closed == live.COME_AGAIN
