@@ -19,7 +19,7 @@ from apps.audit.places import FIRST_RESTORED, Place, Way
 
 FEW = 3_000  # events that are read and sorted for a page
 WALK = 30_000  # events that are looked at for a page, one after another
-WALK_FOR_WORDS = 3_000  # whose words are compared for it
+WALK_FOR_WORDS = 6_000  # whose words are compared for it
 NEWS_WALK = 5_000
 
 COLUMNS = "id, tx, at, seq, trail_id, verb, actor_kind, actor_label, subject, project, worker"
@@ -128,7 +128,8 @@ def _page(looking: Looking) -> Found:
     found = _walked(looking, WALK_FOR_WORDS)
     if found.looked_until is None:
         return found
-    return _sorted(looking, Condition(WITH_WORDS.format(words=asked.words.sql), asked.words.given))
+    few = Condition(WITH_WORDS.format(words=asked.words.sql), asked.words.given)
+    return _sorted(replace(looking, asked=replace(asked, words=None)), few)  # who has the words is asked once
 
 
 # --- few fit: all of them are read ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ LINES = """
         SELECT json_agg(json_build_array(payload.digest, left(payload.text, %(chars)s)))
         FROM json_each_text(event.line::json -> 'texts') AS named
         JOIN audit_payload AS payload ON payload.digest = named.value
+        WHERE %(names)s::text[] IS NULL OR named.key = ANY(%(names)s::text[])
     )
     FROM audit_event AS event
     JOIN audit_trail AS trail ON trail.id = event.trail_id
@@ -31,7 +32,7 @@ LAST = 2**62
 
 @dataclass(frozen=True)
 class Line:
-    """One event. Of its texts, by name, the beginning; an erased one is None."""
+    """One event. Of its texts, by name, the beginning; one that was erased, or was not asked for, is None."""
 
     id: int
     trail: str
@@ -48,16 +49,25 @@ class Line:
     hash: str
 
 
-def lines(ids: Sequence[int], *, chars: int) -> list[Line]:
-    """The events with these ids, in their order; of each text the first `chars` characters."""
-    found = {line.id: line for line in _lines(BY_ID, {"ids": list(ids), "chars": chars})}
+def lines(ids: Sequence[int], *, chars: int, names: Sequence[str] | None = None) -> list[Line]:
+    """The events with these ids, in their order; of each text, or of those that are called so, the first characters.
+
+    An event can name hundreds of texts: a list of events does not read them all.
+    """
+    found = {line.id: line for line in _lines(BY_ID, {"ids": list(ids), "chars": chars, "names": _listed(names)})}
     return [found[pk] for pk in ids if pk in found]
 
 
-def lines_of(trail: str, *, after: int, limit: int, chars: int, until: int | None = None) -> list[Line]:
+def lines_of(
+    trail: str, *, after: int, limit: int, chars: int, names: Sequence[str] | None = None, until: int | None = None
+) -> list[Line]:
     """The events of a trail behind place `after`, and none behind `until`, in order."""
-    given = {"trail": trail, "after": after, "until": LAST if until is None else until, "limit": limit, "chars": chars}
-    return _lines(OF_TRAIL, given)
+    given = {"trail": trail, "after": after, "until": LAST if until is None else until, "limit": limit}
+    return _lines(OF_TRAIL, given | {"chars": chars, "names": _listed(names)})
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
 
 
 def hash_before(line: Line) -> str:

@@ -31,6 +31,7 @@ from apps.web.audit.rows import TEXT_CHARS, Row, rows_of
 from apps.web.audit.scope import NobodysAuditor, Scope, names_in, scope_of, visible_line
 from apps.web.audit.standing import standings_of
 from apps.web.audit.suggestions import suggestions_for
+from apps.web.words.events import TOLD
 
 PAGE = 50
 NEWS = 99
@@ -50,7 +51,7 @@ def page_of(user: User, scope: Scope, asked: Asked, *, now: datetime) -> Page:
     """The page that is asked for."""
     since = finding.frontier()
     found = finding.find(_conditions(scope, asked, now=now), limit=PAGE, after=asked.place)
-    return Page(rows_of(lines(found.ids, chars=TEXT_CHARS), {}), found.next, found.looked_until, since)
+    return Page(rows_of(lines(found.ids, chars=TEXT_CHARS, names=TOLD), {}), found.next, found.looked_until, since)
 
 
 def _conditions(scope: Scope, asked: Asked, *, now: datetime) -> Conditions:

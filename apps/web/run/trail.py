@@ -6,6 +6,7 @@ from apps.audit.lines import lines_of
 from apps.runs.models import Run
 from apps.web.audit.rows import TEXT_CHARS, Row, rows_of
 from apps.web.live import following
+from apps.web.words.events import TOLD
 from apps.web.words.looks import looks_of
 
 FIRST_EVENTS = 2_000  # with the page; what is beyond comes over the socket
@@ -20,6 +21,6 @@ def first_events(run: Run) -> dict[str, Any]:
 
 def events_after(run: Run, after: int, *, until: int | None = None) -> tuple[list[Row], int | None]:
     """A page of events, and the place to go on from; None where there are no more. None beyond `until` is told."""
-    lines = lines_of(run.trail, after=after, limit=PAGE + 1, chars=TEXT_CHARS, until=until)
+    lines = lines_of(run.trail, after=after, limit=PAGE + 1, chars=TEXT_CHARS, names=TOLD, until=until)
     more = lines[PAGE - 1].seq if len(lines) > PAGE else None
     return rows_of(lines[:PAGE], looks_of(run.pool)), more
