@@ -400,8 +400,16 @@ def test_a_run_may_go_on_by_itself_once_the_rule_is_switched_off(
     run = drive(submit(admin, mini))
     go_on(run=run, by=admin, now=timezone.now())
     assert drive(run).hold == Run.Hold.RULES, "going on alone changes nothing"
-    off = {"carries": rule.carries, "needs": rule.needs, "words": "", "enabled": False}
-    change_rule(rule=rule, seen=1, by=admin, now=timezone.now(), **off)
+    change_rule(
+        rule=rule,
+        seen=1,
+        carries=rule.carries,
+        needs=rule.needs,
+        words="",
+        enabled=False,
+        by=admin,
+        now=timezone.now(),
+    )
 
     go_on(run=run, by=admin, now=timezone.now())
 

@@ -393,9 +393,10 @@ def test_a_page_costs_as_many_queries_for_twelve_steps_as_for_two(
     a = carried(ada, *map(str, range(12)), workflow=steps)
     b = carried(ada, *map(str, range(1, 13)), workflow=steps)
 
-    with django_assert_max_num_queries(34):
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(36):
         beside(browser, first, b)
-    with django_assert_max_num_queries(34):
+    with django_assert_max_num_queries(36):
         beside(browser, a, b)
 
 

@@ -402,7 +402,8 @@ def test_results_take_as_many_queries_for_one_edge_as_for_many(
     experiment = tried(run, ada, *edges)
     Variant.objects.filter(experiment=experiment).update(state="done", likeness=0.5, is_same_answer=False)
 
-    with django_assert_max_num_queries(12):
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(14):
         assert len(edges_in(shown(browser, run, "results/"))) == len(edges)
 
 

@@ -159,6 +159,7 @@ def test_a_matrix_costs_as_many_queries_for_many_steps_as_for_few(
     many.plan(chain(*(f"Do part {number}" for number in range(1, 5))))
     run = many.carry({f"s{number}": "done" for number in range(1, 5)})
 
+    browser.get("/account/")  # that the session was used is noted once a minute
     for each in (few, run):
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(12):
             assert browser.get(f"/runs/{each.code}/view/?view=matrix").status_code == 200

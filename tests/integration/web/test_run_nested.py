@@ -172,5 +172,6 @@ def test_a_page_costs_as_many_queries_for_ten_nested_runs_as_for_one(
     for key in keys:
         nest(driving, key).plan(workflow_of(("s1", "", []), ("s2", "", ["s1"])))
 
-    with django_assert_max_num_queries(20):
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(22):
         shown(browser, driving.run, part)

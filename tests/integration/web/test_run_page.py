@@ -371,7 +371,8 @@ def test_a_page_costs_as_many_queries_for_thirty_steps_as_for_two(
     for key in workflow.keys:
         forked.reuse(key)
 
-    with django_assert_max_num_queries(18):
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(20):
         shown(browser, forked.run, part)
 
 

@@ -249,7 +249,8 @@ def test_it_costs_the_same_queries_however_many_runs_there_are(
                 Step.objects.create(run=child, key=f"s{position}", position=position, worker="sim-cedar")
 
     add(1)
-    with django_assert_max_num_queries(20) as few:
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(22) as few:
         page(browser)
     add(15)
     with django_assert_num_queries(len(few)):

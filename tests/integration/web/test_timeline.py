@@ -216,6 +216,7 @@ def test_a_timeline_costs_as_many_queries_for_many_steps_as_for_few(
     many.plan(chain(*(f"Do part {number}" for number in range(1, 5))))
     run = many.carry({f"s{number}": "done" for number in range(1, 5)})
 
+    browser.get("/account/")  # that the session was used is noted once a minute
     for each in (few, run):
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(16):
             assert browser.get(f"/runs/{each.code}/view/?view=timeline").status_code == 200

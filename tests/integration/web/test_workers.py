@@ -185,7 +185,8 @@ def test_all_workers_cost_as_many_queries_as_one(
     for number in range(30):
         Worker.objects.create(slug=f"w{number}", name=f"W {number}", model="m", base_url="http://127.0.0.1:9/v1")
 
-    with django_assert_max_num_queries(14):
+    browser.get("/account/")  # that the session was used is noted once a minute
+    with django_assert_max_num_queries(16):
         browser.get("/workers/")
 
 
