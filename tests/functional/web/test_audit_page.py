@@ -61,7 +61,7 @@ def pages(run: Run, change: int) -> Iterator[tuple[str, str]]:
     yield "/audit/", ready
     yield "/audit/?q=verb:step+outcome:wrong", ready
     yield "/audit/?q=nowhere", ".empty"
-    yield "/audit/?q=is:person+verb:run", ".by-form[open]"
+    yield "/audit/?q=is:person+verb:run", ready
     yield f"/audit/events/{change}/", ".changes"
     yield f"/runs/{run.code}/?view=events", ready
 
