@@ -15,23 +15,29 @@ from apps.web.runs import page as runs_list
 HTMX = {"HX-Request": "true"}
 
 
+class Broken(Client):
+    """A browser where the list of runs breaks as `error` says."""
+
+    error: Exception
+
+    def breaks(self, *_: object) -> None:
+        raise self.error
+
+
 @pytest.fixture
-def broken(browser: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Ada's browser, where the list of runs breaks as `broken.error` says."""
-
-    def raise_it(*_: object) -> None:
-        raise browser.error  # type: ignore[attr-defined]  # set by the test
-
-    monkeypatch.setattr(runs_list, "visible_runs", raise_it)
-    browser.raise_request_exception = False
-    return browser
+def broken(browser: Client, monkeypatch: pytest.MonkeyPatch) -> Broken:
+    """Ada's."""
+    broken = Broken(raise_request_exception=False)
+    broken.cookies = browser.cookies
+    monkeypatch.setattr(runs_list, "visible_runs", broken.breaks)
+    return broken
 
 
 @pytest.mark.parametrize(
     ("kind", "status"), [(Invalid, 400), (Denied, 403), (NotFound, 404), (Conflict, 409), (Unavailable, 503)]
 )
-def test_a_refusal_becomes_its_status_with_its_own_words(broken: Client, kind: type[StudioError], status: int) -> None:
-    broken.error = kind("Choose <another> one.")  # type: ignore[attr-defined]
+def test_a_refusal_becomes_its_status_with_its_own_words(broken: Broken, kind: type[StudioError], status: int) -> None:
+    broken.error = kind("Choose <another> one.")
 
     page, part = broken.get("/runs/"), broken.get("/runs/", headers=HTMX)
 
@@ -47,8 +53,8 @@ def test_every_kind_of_refusal_has_a_status() -> None:
     assert set(errors.STATUS.values()) <= set(errors.TITLES)
 
 
-def test_a_mistake_of_ours_is_said_with_the_name_the_log_has_for_it(broken: Client) -> None:
-    broken.error = ZeroDivisionError()  # type: ignore[attr-defined]
+def test_a_mistake_of_ours_is_said_with_the_name_the_log_has_for_it(broken: Broken) -> None:
+    broken.error = ZeroDivisionError()
 
     response = broken.get("/runs/")
 
@@ -68,8 +74,8 @@ def test_the_page_for_it_asks_no_database() -> None:
     assert b"Something broke on our side" in response.content
 
 
-def test_a_database_that_is_away_is_named(broken: Client) -> None:
-    broken.error = OperationalError("connection refused")  # type: ignore[attr-defined]
+def test_a_database_that_is_away_is_named(broken: Broken) -> None:
+    broken.error = OperationalError("connection refused")
 
     response = broken.get("/runs/")
 

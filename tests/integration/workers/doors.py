@@ -71,6 +71,17 @@ class Guests:
         self.tasks[name] = asyncio.create_task(self._visit(name, turnstile, tokens))
         return self.tasks[name]
 
+    def is_inside(self, name: str) -> bool:
+        return name in self.inside
+
+    def is_seen(self, name: str) -> bool:
+        """Whether it is inside, or was told that it waits."""
+        return name in self.inside or bool(self.told[name])
+
+    def are_inside(self, count: int) -> bool:
+        """Whether as many as `count` are inside."""
+        return len(self.inside) >= count
+
     async def _visit(self, name: str, turnstile: Turnstile, tokens: int) -> None:
         place = await turnstile.enter(self.slug, self.limits, tokens=tokens, on_wait=self.told[name].append)
         async with place:
@@ -92,10 +103,10 @@ class Guests:
         await asyncio.wait_for(asyncio.gather(*self.tasks.values(), return_exceptions=True), SOON_S)
 
 
-async def until(holds: Callable[[], object]) -> None:
-    """Wait until it holds."""
+async def until(holds: Callable[..., object], *given: object) -> None:
+    """Wait until it holds of what is given."""
     async with asyncio.timeout(SOON_S):
-        while not holds():  # noqa: ASYNC110 - what is waited for is anything that can be seen
+        while not holds(*given):  # noqa: ASYNC110 - what is waited for is anything that can be seen
             await asyncio.sleep(0.005)
 
 

@@ -300,7 +300,7 @@ async def test_after_a_cooling_they_return_one_by_one(turnstile: Making) -> None
     for number in range(5):
         guests.send(str(number), driver)
     for count in range(1, 6):
-        await until(lambda count=count: len(guests.inside) >= count)  # type: ignore[misc]  # bound now
+        await until(guests.are_inside, count)
         came_at.append(asyncio.get_running_loop().time())
 
     assert came_at[-1] - came_at[0] > 4 * 0.04 * 0.5

@@ -47,10 +47,10 @@ async def test_who_came_first_goes_first_whichever_driver_it_came_to(turnstile: 
     names = [f"guest-{number}" for number in range(9)]
     for number, name in enumerate(names):
         guests.send(name, drivers[number % 3])
-        await until(lambda name=name: name in guests.inside or guests.told[name])  # type: ignore[misc]  # bound now
+        await until(guests.is_seen, name)
 
     for name in names:
-        await until(lambda name=name: name in guests.inside)  # type: ignore[misc]
+        await until(guests.is_inside, name)
         await guests.call_out(name)
 
     assert guests.came == names
@@ -89,7 +89,7 @@ async def test_who_waits_is_told_how_many_are_ahead_and_whenever_that_changes(tu
     guests = Guests(ONE)
     for name in ("inside", "first", "second", "third"):
         guests.send(name, driver)
-        await until(lambda name=name: name in guests.inside or guests.told[name])  # type: ignore[misc]
+        await until(guests.is_seen, name)
 
     assert guests.told["third"] == [Waiting(2, "place")]
     await guests.call_out("inside")
@@ -148,7 +148,7 @@ async def test_one_who_is_cancelled_leaves_the_queue_at_once(turnstile: Making) 
     guests = Guests(ONE)
     for name in ("inside", "impatient", "next"):
         guests.send(name, driver)
-        await until(lambda name=name: name in guests.inside or guests.told[name])  # type: ignore[misc]
+        await until(guests.is_seen, name)
 
     guests.tasks["impatient"].cancel()
     await stands(driver, in_flight=1, waiting=1)
@@ -326,7 +326,7 @@ async def test_a_flush_loses_neither_places_nor_the_order_of_the_waiting(turnsti
     names = ["inside", "first", "second", "third"]
     for number, name in enumerate(names):
         guests.send(name, (here, there)[number % 2])
-        await until(lambda name=name: name in guests.inside or guests.told[name])  # type: ignore[misc]
+        await until(guests.is_seen, name)
     client = redis.asyncio.from_url(redis_url)
 
     await client.flushall()
@@ -334,7 +334,7 @@ async def test_a_flush_loses_neither_places_nor_the_order_of_the_waiting(turnsti
     await stands(here, in_flight=1, waiting=3)
 
     for name in names:
-        await until(lambda name=name: name in guests.inside)  # type: ignore[misc]
+        await until(guests.is_inside, name)
         await guests.call_out(name)
     assert guests.came == names
 

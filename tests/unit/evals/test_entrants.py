@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from apps.conductor.planners import PLANNERS
@@ -51,7 +53,7 @@ def test_the_saved_workflow_can_be_run_by_any_pool(workers):
     assert graph.check(solve_then_check(workers), workers=workers, max_steps=5) == []
 
 
-SETUP = {
+SETUP: dict[str, Any] = {
     "pool": [{"slug": "a", "identity": {"model": "sim-atlas", "params": {}}}],
     "conductor": {"slug": "c", "identity": {"model": "sim-conductor:seed=3", "params": {}}},
     "rounds": 2,
@@ -64,7 +66,7 @@ def test_a_run_is_hurried_by_its_models_names_and_nothing_else_changes():
     assert found["pool"][0] == {"slug": "a", "identity": {"model": "sim-atlas:speed=10", "params": {}}}
     assert found["conductor"]["identity"]["model"] == "sim-conductor:seed=3,speed=10"
     assert found["rounds"] == 2
-    assert SETUP["pool"][0]["identity"]["model"] == "sim-atlas"  # type: ignore[index]
+    assert SETUP["pool"][0]["identity"]["model"] == "sim-atlas"
 
 
 def test_a_run_at_its_own_pace_or_without_a_conductor_stays_as_it_is():
