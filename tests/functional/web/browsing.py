@@ -33,8 +33,14 @@ AXE = ROOT / "static" / "canvas" / "node_modules" / "axe-core" / "axe.min.js"
 
 @dataclass
 class Server:
+    """The studio's web server, and the cookie of somebody who is signed in."""
+
     url: str
     cookie: str
+
+    @classmethod
+    def of(cls, url: str, client: Client) -> "Server":
+        return cls(url, client.cookies[settings.SESSION_COOKIE_NAME].value)
 
     def sign_in(self, context: BrowserContext) -> None:
         context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": self.cookie, "url": self.url}])
@@ -66,8 +72,8 @@ class Watched:
 
 
 @contextmanager
-def serving(client: Client) -> Iterator[Server]:
-    """The web server of the studio, over the database of the tests, and the cookie of whoever `client` is."""
+def serving() -> Iterator[str]:
+    """The address of the studio's web server, over the database of the tests."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -77,7 +83,7 @@ def serving(client: Client) -> Iterator[Server]:
             return caller.connect_ex(("127.0.0.1", port)) == 0
 
     with running("web", [sys.executable, "-m", "studio.up.web", "--port", str(port)], ready=answers):
-        yield Server(f"http://127.0.0.1:{port}", client.cookies[settings.SESSION_COOKIE_NAME].value)
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from apps.runs.live import Typist, channel_layer
 from apps.web.live.following import close_live_client, live_client
 from studio.asgi import application
+from studio.embedded.redis import Redis
 from tests.functional.web.browsing import Server, serving
 from tests.people import ada, bob, browser, other_browser, rung
 
@@ -118,11 +119,17 @@ class Viewer:
 Opening = Callable[..., Any]
 
 
+@pytest.fixture(scope="session")
+def web_server(django_db_setup: None, redis_server: Redis) -> Iterator[str]:
+    """The studio's web server: one for all tests, as it is one for all people."""
+    with serving() as url:
+        yield url
+
+
 @pytest.fixture
-def server(browser: Client) -> Iterator[Server]:
+def server(web_server: str, browser: Client) -> Server:
     """The studio's web server, and Ada's cookie."""
-    with serving(browser) as started:
-        yield started
+    return Server.of(web_server, browser)
 
 
 @pytest.fixture

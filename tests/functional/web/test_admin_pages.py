@@ -14,7 +14,7 @@ from apps.accounts.services import ensure_first_person
 from apps.workers.models import Credential, Fallback, Worker
 from apps.workers.services import ensure_simulated
 from tests.factories import Driving, chain, make_run
-from tests.functional.web.browsing import HOSTILE, Server, Watched, judged, serving
+from tests.functional.web.browsing import HOSTILE, Server, Watched, judged
 from tests.simulators import Simulator
 
 pytestmark = pytest.mark.browser
@@ -41,10 +41,9 @@ def admin(committed_db: None, redis_url: str, simulator: Simulator) -> User:
 
 
 @pytest.fixture
-def server(admin: User, client: Client) -> Iterator[Server]:
+def server(admin: User, web_server: str, client: Client) -> Server:
     client.force_login(admin)
-    with serving(client) as started:
-        yield started
+    return Server.of(web_server, client)
 
 
 def pages() -> Iterator[tuple[str, str]]:

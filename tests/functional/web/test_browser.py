@@ -286,7 +286,7 @@ def test_the_workers_to_choose_from_are_those_of_the_profile(
     with signed_in(server, opened) as page:
         page.goto(server.url)
         page.locator('input[name="profile"][value="studio-mini"]').check()
-        page.locator("details.limits summary").click()
+        page.get_by_text("Limits and workers").click()
         workers = page.locator('input[name="workers"]:visible')
         alone = workers.count()
         page.locator('input[name="profile"][value="studio-ultra"]').check()

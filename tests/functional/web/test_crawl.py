@@ -1,7 +1,7 @@
 """Every page that links lead to, in a real browser: none breaks the policy, shows a secret or lacks its headers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -19,7 +19,7 @@ from apps.runs.models import Run
 from apps.workers.models import Credential, Worker
 from apps.workers.services import ensure_simulated
 from tests.factories import NOON, Driving, chain, make_run
-from tests.functional.web.browsing import HOSTILE, Server, serving
+from tests.functional.web.browsing import HOSTILE, Server
 from tests.simulators import Simulator
 
 pytestmark = pytest.mark.browser
@@ -54,10 +54,9 @@ def run(root: User) -> Run:
 
 
 @pytest.fixture
-def server(root: User, client: Client) -> Iterator[Server]:
+def server(root: User, web_server: str, client: Client) -> Server:
     client.force_login(root)
-    with serving(client) as started:
-        yield started
+    return Server.of(web_server, client)
 
 
 @dataclass

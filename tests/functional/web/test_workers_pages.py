@@ -198,7 +198,7 @@ def test_a_price_that_is_unknown_is_asked_about_where_one_is_and_what_was_typed_
     with signed_in(server, opened) as page:
         page.goto(server.url)
         page.locator("#task").fill("What is 6 times 7?")
-        page.locator("details.limits summary").click()
+        page.get_by_text("Limits and workers").click()
         page.locator('[name="limit_usd"]').fill("0.25")
         page.locator("form.composer button.primary").click()
         page.locator("#price-error", has_text="Delta").wait_for()
