@@ -21,7 +21,8 @@ from apps.runs.replay import Part, recording_of
 from apps.web.run.outline import cost_of
 from apps.web.run.scrub import tracks_of
 from apps.web.run.standing import Standing
-from apps.web.words.figures import about_tokens, price, seconds, short_title, spaced
+from apps.web.words.billed import Billed
+from apps.web.words.figures import about_tokens, short_title, spaced
 from apps.web.words.looks import Look, look_of, models_in
 from apps.web.words.texts import Shown, shown
 
@@ -52,20 +53,12 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Billed):
     """One call of a worker for a step, and how it ended."""
 
     row: Attempt
     worker: Look
     error: str
-
-    @property
-    def took(self) -> str:
-        return "" if self.row.duration_ms is None else seconds(self.row.duration_ms)
-
-    @property
-    def cost(self) -> str:
-        return price(self.row.cost_usd, estimated=self.row.estimated)
 
 
 @dataclass(frozen=True)

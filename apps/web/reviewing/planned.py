@@ -6,27 +6,19 @@ from dataclasses import dataclass
 from apps.runs.models import Proposal, Run
 from apps.web.reviewing.reading import Reading
 from apps.web.run.rounds import is_in_turns, planned_in
-from apps.web.words.figures import price, seconds
+from apps.web.words.billed import Billed
 from apps.web.words.looks import Look, look_of
 from apps.web.words.texts import Shown
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Billed):
     """One time that the planner was asked."""
 
     row: Proposal
     conductor: Look | None
     sent: Shown
     raw: Shown
-
-    @property
-    def took(self) -> str:
-        return "" if self.row.duration_ms is None else seconds(self.row.duration_ms)
-
-    @property
-    def cost(self) -> str:
-        return price(self.row.cost_usd, estimated=self.row.estimated)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from apps.runs.models import Attempt, Step
 from apps.web.run.outline import cost_of
 from apps.web.run.paused import Written
 from apps.web.run.stand_ins import StandIn
-from apps.web.words.figures import price, seconds, short_title
+from apps.web.words.billed import Billed
+from apps.web.words.figures import short_title
 from apps.web.words.looks import Look
 from apps.web.words.texts import Shown
 
@@ -37,7 +38,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Billed):
     """One call of a worker for a step, or what took its place."""
 
     row: Attempt
@@ -49,14 +50,6 @@ class Call:
     def is_asked(self) -> bool:
         """Whether somebody was really asked."""
         return self.row.status not in NOT_ASKED
-
-    @property
-    def took(self) -> str:
-        return "" if self.row.duration_ms is None else seconds(self.row.duration_ms)
-
-    @property
-    def cost(self) -> str:
-        return price(self.row.cost_usd, estimated=self.row.estimated)
 
 
 @dataclass(frozen=True)
