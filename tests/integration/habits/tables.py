@@ -1,6 +1,6 @@
 """What stands in every table, and which of it the events that came may explain."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from django.db import connection
 
@@ -51,10 +51,20 @@ ALWAYS = frozenset({"audit_event", "audit_trail", "audit_payload"})  # what an e
 LOOKED_AT = {"runs_share": "opened_at", "accounts_apikey": "last_used_at", "accounts_user": "last_login"}
 
 
-def contents() -> dict[str, str]:
-    """A digest of each table's rows."""
+def writes() -> dict[str, int]:
+    """How many rows of each table this transaction has written so far, whatever was undone since."""
     with connection.cursor() as cursor:
-        names = [name for name in connection.introspection.table_names(cursor) if name not in UNTOLD]
+        cursor.execute("SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_user_tables")
+        return dict(cursor.fetchall())
+
+
+def contents(only: Collection[str] | None = None) -> dict[str, str]:
+    """A digest of each table's rows, or of those of `only` some."""
+    with connection.cursor() as cursor:
+        names = connection.introspection.table_names(cursor) if only is None else only
+        names = [name for name in names if name not in UNTOLD]
+        if not names:
+            return {}
         cursor.execute(" UNION ALL ".join(_digest_of(name) for name in names))
         return {name: digest or "" for name, digest in cursor.fetchall()}
 
