@@ -114,6 +114,7 @@ def test_whatever_is_posted_where_it_is_allowed_leaves_its_event(world: World, n
     seen = visit(world, name, address, who=who, method="post")
 
     assert seen.verbs or (seen.changed == set() and name in QUIET), (seen.status, seen.text[:1500])
+    assert not seen.verbs or "audit_event" in seen.changed, "an event was written, and the tables do not show it"
 
 
 QUIET = {"run-edit"}  # a draft is no act upon the run: what is started from it is

@@ -42,18 +42,19 @@ def visit(world: World, name: str, address: Address, *, who: str, method: str, i
         client = Client()
         if who != NOBODY:
             client.force_login(world.people[who])
-        before, last = writes(), Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        at_first, before = world.contents, writes()
+        last = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         response = getattr(client, method)(url, data) if method in ("get", "post") else getattr(client, method)(url)
         verbs = list(Event.objects.filter(pk__gt=last).order_by("pk").values_list("verb", flat=True))
         text = "" if response.streaming else response.content.decode(errors="replace")
         for said in () if is_raw else (*address.given.values(), *data.values()):
             text = text.replace(str(world.filled(said)), "")
-        seen = Visit(response.status_code, response.get("Location", ""), text, _changed(world, before), verbs)
+        seen = Visit(response.status_code, response.get("Location", ""), text, _changed(at_first, before), verbs)
         transaction.set_rollback(True)
     return seen
 
 
-def _changed(world: World, before: dict[str, int]) -> set[str]:
-    """The tables whose rows are others than the world's. Only those that were written to are read: that is quick."""
+def _changed(at_first: dict[str, str], before: dict[str, int]) -> set[str]:
+    """The tables whose rows are others than they were. Only those that were written to are read: that is quick."""
     written = [name for name, number in writes().items() if number != before.get(name, 0)]
-    return changed(world.contents, contents(written))
+    return changed(at_first, contents(written))
