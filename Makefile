@@ -7,7 +7,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test front lint format lock frontend clean bench install unit integration functional pages processes acceptance vllm test-vllm
+.PHONY: help run test front lint format lock frontend clean bench install unit integration views services functional pages processes acceptance vllm test-vllm
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -104,7 +104,7 @@ format: $(VENV)/.installed-dev
 THREE_AT_A_TIME := -j3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: $(VENV)/.installed-dev frontend
-	@$(MAKE) --no-print-directory $(THREE_AT_A_TIME) integration pages processes lint front unit
+	@$(MAKE) --no-print-directory $(THREE_AT_A_TIME) views pages services processes lint front unit
 	$(PYTEST) tests/acceptance
 
 front: $(CANVAS)/node_modules/.installed
@@ -112,6 +112,15 @@ front: $(CANVAS)/node_modules/.installed
 
 unit integration functional acceptance: $(VENV)/.installed-dev frontend
 	$(PYTEST) tests/$@
+
+# The two halves of the integration tests: what asks Django's views, and all else.
+VIEWS := tests/integration/web tests/integration/habits tests/integration/people
+
+views: $(VENV)/.installed-dev frontend
+	$(PYTEST) $(VIEWS)
+
+services: $(VENV)/.installed-dev frontend
+	$(PYTEST) tests/integration $(addprefix --ignore=,$(VIEWS))
 
 # The two halves of the functional tests: what needs a browser, and what needs drivers and studios.
 pages: $(VENV)/.installed-dev frontend
