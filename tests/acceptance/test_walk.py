@@ -95,7 +95,7 @@ def test_a_driver_killed_in_mid_step_is_replaced_and_no_finished_step_is_called_
 
     began = time.monotonic()
     events = context.new_page()
-    while "run.takenover" not in events.locator("body").inner_text():
+    while "Run taken over by another driver" not in events.locator("body").inner_text():
         assert time.monotonic() - began < 20, "another driver takes the run over within 20 s"
         events.goto(f"{studio.url}/runs/{code}/?view=events")
     events.close()
