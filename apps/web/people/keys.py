@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -35,9 +35,11 @@ class KeyForm(forms.Form):
         min_value=1, max_value=HIGHEST_RATE, initial=RATE, label="Requests a minute, at most"
     )
 
-    def __init__(self, user: User, *given: object, **more: object) -> None:
-        super().__init__(*given, **more)  # type: ignore[arg-type]  # handed on as they came
-        self.fields["project"].queryset = Project.objects.visible_to(user)  # type: ignore[attr-defined]  # a model's
+    def __init__(self, user: User, posted: QueryDict | None) -> None:
+        super().__init__(posted, initial={"project": user.home_project_id})
+        projects = self.fields["project"]
+        assert isinstance(projects, forms.ModelChoiceField)
+        projects.queryset = Project.objects.visible_to(user)
 
 
 @never_cache
@@ -46,7 +48,7 @@ def new_key(request: HttpRequest) -> HttpResponse:
     """Take what the key is for, and answer with its secret: the one time that it is seen."""
     user, now = person(request), timezone.now()
     posted = request.POST if request.method == "POST" else None
-    form = KeyForm(user, posted, initial={"project": user.home_project_id})
+    form = KeyForm(user, posted)
     if posted is not None and form.is_valid():
         try:
             key, secret = make(form, user, now)

@@ -7,7 +7,6 @@ import struct
 import time
 from typing import Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from apps.accounts.models import User
@@ -49,7 +48,7 @@ def confirm(client: Client, password: str = PASSWORD) -> None:
 def set_up_app(client: Client, user: User) -> tuple[str, list[str]]:
     """Set up an authenticator app as somebody signed in; its secret, and the recovery codes shown."""
     confirm(client)
-    page: HttpResponse = client.get("/account/second-factors/app/")  # type: ignore[assignment]  # the test's own kind
+    page = client.get("/account/second-factors/app/")
     secret = page.content.decode().split('id="secret">')[1].split("<")[0]
     done = client.post("/account/second-factors/app/", {"code": code_of(secret)}, follow=True)
     shown = done.content.decode().split('id="codes">')[1].split("</pre>")[0].split()

@@ -24,8 +24,11 @@ def posted(user: User, **changes: object) -> dict[str, object]:
 
 def a_key(user: User, rate: int) -> ApiKey:
     assert user.home_project is not None
-    given = {"name": "n", "scopes": ["run"], "by": user.actor, "now": NOW, "rate_per_minute": rate}
-    return make_api_key(person=user, project=user.home_project, **given)[0]  # type: ignore[arg-type]  # by name
+    home = user.home_project
+    key, _ = make_api_key(
+        person=user, project=home, name="n", scopes=["run"], rate_per_minute=rate, by=user.actor, now=NOW
+    )
+    return key
 
 
 def test_a_key_is_made_shown_once_and_listed(ada: User, browser: Client) -> None:
