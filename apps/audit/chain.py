@@ -55,10 +55,21 @@ def _plain(value: object) -> object:
     raise TypeError(f"an event cannot hold a {type(value).__name__}")
 
 
-def line(
+@dataclass(frozen=True)
+class Unplaced:
+    """The line of an event whose place is not known yet: `seq` goes between the two parts."""
+
+    before: str
+    behind: str
+
+    def at(self, seq: int) -> str:
+        """The one text that is stored and sealed for the event."""
+        return f"{self.before}{seq}{self.behind}"
+
+
+def unplaced(
     *,
     trail: str,
-    seq: int,
     at: datetime,
     verb: str,
     actor: Mapping[str, str],
@@ -66,28 +77,21 @@ def line(
     project: str,
     data: Mapping[str, JSON],
     texts: Mapping[str, str],
-) -> str:
-    """The one text that is stored and sealed for an event. `texts` maps a name to the digest of its payload.
+) -> Unplaced:
+    """An event's line but for its place. `texts` maps a name to the digest of its payload.
 
     It names its trail and its place, so that a sound event cannot be passed off as one of another trail.
 
-    :raises ValueError: for a time without its zone, NaN and infinities.
+    :raises ValueError: for a time without its zone, NaN and infinities, and characters that UTF-8 cannot say.
     """
     if at.tzinfo is None:
         raise ValueError("an event's time needs its zone")
-    return canonical(
-        {
-            "trail": trail,
-            "seq": seq,
-            "at": at.astimezone(UTC).isoformat(timespec="microseconds"),
-            "verb": verb,
-            "actor": actor,
-            "subject": subject,
-            "project": project,
-            "data": data,
-            "texts": texts,
-        }
-    )
+    moment = at.astimezone(UTC).isoformat(timespec="microseconds")
+    # Sorted keys: "seq" stands behind the first four and before the others.
+    before = canonical({"actor": actor, "at": moment, "data": data, "project": project})
+    behind = canonical({"subject": subject, "texts": texts, "trail": trail, "verb": verb})
+    (before + behind).encode()
+    return Unplaced(f'{before[:-1]},"seq":', f",{behind[1:]}")
 
 
 def seal(prev_hash: str, line: str) -> str:

@@ -79,8 +79,8 @@ def _ring(check_id: int) -> None:
 
 def _tell(check: Check, entry: log.Entry, *, by: Actor, at: datetime) -> None:
     """Seal an event of a check's project in the trail of all checks, which is no project's."""
-    [head] = together([log.take_head(TRAIL, project="")])
-    log.append(TRAIL, [entry], by=by, at=at, subject=_subject(check), project=check.project, head=head)
+    together([log.take_head(TRAIL, project="")])
+    log.append(TRAIL, [entry], by=by, at=at, subject=_subject(check), project=check.project)
 
 
 def _subject(check: Check) -> str:

@@ -12,13 +12,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 
 from apps.audit import chain
 from apps.audit.chain import JSON, Break
 from apps.audit.feed import Cursor, since
-from apps.audit.models import Event, Payload, Trail
-from apps.audit.statements import Statement, together
+from apps.audit.models import Event, Payload
+from apps.audit.statements import Statement
 from apps.audit.verification import Verified, verify
 
 __all__ = [
@@ -40,10 +39,13 @@ __all__ = [
 ]
 
 
-# What is its own of each payload and of each event that is written together with others.
-PAYLOAD = ("digest", "salt", "text")
-EVENT = ("seq", "verb", "line", "hash")
-
+SEAL = """
+    SELECT event, in_trail, place, sealed, in_tx
+    FROM audit_seal(
+        %(trail)s, %(project)s, %(subject)s, %(at)s, %(kind)s, %(id)s, %(label)s, %(genesis)s,
+        %(payloads)s, %(entries)s
+    )
+"""
 
 MOST_CHARS = 2**31 - 2
 
@@ -100,139 +102,93 @@ class Read:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def append(
-    trail: str,
-    entries: Sequence[Entry],
-    *,
-    by: Actor,
-    at: datetime,
-    subject: str,
-    project: str,
-    head: Trail | None = None,
-) -> list[Event]:
+def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str) -> list[Event]:
     """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows.
 
-    Two statements however many entries there are; one where the caller has taken the `head` in this transaction. It
-    stays locked until the transaction ends; who appends to two trails does it in the same order everywhere.
+    One statement however many entries there are. The trail's head stays locked until the transaction ends; who appends
+    to two trails does it in the same order everywhere.
 
     :raises TransactionManagementError: outside a transaction, where an event could stay without its change.
-    :raises ValueError: for what JSON cannot say, or a time without its zone.
+    :raises ValueError: for what JSON or UTF-8 cannot say, or a time without its zone.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("an event is written in the transaction of what it explains")
     if not entries:
         return []
 
-    if head is None:
-        [head] = together([take_head(trail, project=project)])
-    events, payloads = _sealed(head, entries, by=by, at=at, subject=subject, project=project)
-    _insert(head, events, payloads)
-    return events
+    actor = {"kind": by.kind, "id": by.id, "label": by.label}
+    payloads: list[Mapping[str, str]] = []
+    lines = []
+    for entry in entries:
+        named = {name: _payload(text) for name, text in entry.texts.items()}
+        payloads += named.values()
+        lines.append(
+            chain.unplaced(
+                trail=trail,
+                at=at,
+                verb=entry.verb,
+                actor=actor,
+                subject=subject,
+                project=project,
+                data=entry.data,
+                texts={name: payload["digest"] for name, payload in named.items()},
+            )
+        )
+    told = [
+        {"verb": entry.verb, "before": line.before, "behind": line.behind}
+        for entry, line in zip(entries, lines, strict=True)
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SEAL,
+            {
+                **actor,
+                "trail": trail,
+                "project": project,
+                "subject": subject,
+                "at": at,
+                "genesis": chain.GENESIS,
+                "payloads": json.dumps(payloads),
+                "entries": json.dumps(told),
+            },
+        )
+        rows = cursor.fetchall()
+    return [
+        Event(
+            pk=pk,
+            trail_id=trail_id,
+            seq=seq,
+            line=line.at(seq),
+            hash=sealed,
+            at=at,
+            verb=entry.verb,
+            actor_kind=by.kind,
+            actor_id=by.id,
+            actor_label=by.label,
+            subject=subject,
+            project=project,
+            tx=tx,
+        )
+        for entry, line, (pk, trail_id, seq, sealed, tx) in zip(entries, lines, rows, strict=True)
+    ]
 
 
-def take_head(name: str, *, project: str) -> Statement[Trail]:
-    """Locks the trail's head, made where there is none: one statement, so two first writers cannot differ."""
+def _payload(text: str) -> dict[str, str]:
+    salt = chain.new_salt()
+    return {"digest": chain.digest(salt, text), "salt": salt, "text": text}
+
+
+def take_head(name: str, *, project: str) -> Statement[None]:
+    """Locks the trail's head, made where there is none, before anything is sealed in the transaction."""
     return Statement(
         """
         INSERT INTO audit_trail AS kept (name, project, head_seq, head_hash)
         VALUES (%(name)s, %(project)s, 0, %(first)s)
         ON CONFLICT (name) DO UPDATE SET head_seq = kept.head_seq
-        RETURNING kept.id, kept.name, kept.project, kept.head_seq, kept.head_hash
         """,
         {"name": name, "project": project, "first": chain.GENESIS},
-        _read_head,
+        lambda cursor: None,
     )
-
-
-def _read_head(cursor: CursorWrapper) -> Trail:
-    fields = ["id", "name", "project", "head_seq", "head_hash"]
-    return Trail.from_db(connection.alias, fields, cursor.fetchone())
-
-
-def _sealed(
-    head: Trail, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str
-) -> tuple[list[Event], list[Payload]]:
-    events: list[Event] = []
-    payloads: list[Payload] = []
-    prev_hash = head.head_hash
-    for seq, entry in enumerate(entries, start=head.head_seq + 1):
-        named = {name: _payload(head, text, at=at) for name, text in entry.texts.items()}
-        line = chain.line(
-            trail=head.name,
-            seq=seq,
-            at=at,
-            verb=entry.verb,
-            actor={"kind": by.kind, "id": by.id, "label": by.label},
-            subject=subject,
-            project=project,
-            data=entry.data,
-            texts={name: payload.digest for name, payload in named.items()},
-        )
-        prev_hash = chain.seal(prev_hash, line)
-        payloads.extend(named.values())
-        events.append(
-            Event(
-                trail=head,
-                seq=seq,
-                line=line,
-                hash=prev_hash,
-                at=at,
-                verb=entry.verb,
-                actor_kind=by.kind,
-                actor_id=by.id,
-                actor_label=by.label,
-                subject=subject,
-                project=project,
-            )
-        )
-    return events, payloads
-
-
-def _insert(head: Trail, events: list[Event], payloads: list[Payload]) -> None:
-    """Write the rows and move the head: one statement, half the time of the four that Django's ORM would make of it."""
-    end, first = events[-1], events[0]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH kept AS (
-                INSERT INTO audit_payload (digest, salt, text, trail_id, created_at)
-                SELECT digest, salt, text, %(trail)s, %(at)s
-                FROM json_to_recordset(%(payloads)s) AS given (digest text, salt text, text text)
-            ), moved AS (
-                UPDATE audit_trail SET head_seq = %(head_seq)s, head_hash = %(head_hash)s WHERE id = %(trail)s
-            )
-            INSERT INTO audit_event (
-                trail_id, seq, verb, line, hash, at, actor_kind, actor_id, actor_label, subject, project
-            )
-            SELECT %(trail)s, seq, verb, line, hash, %(at)s,
-                   %(actor_kind)s, %(actor_id)s, %(actor_label)s, %(subject)s, %(project)s
-            FROM json_to_recordset(%(events)s) AS given (seq bigint, verb text, line text, hash text)
-            ORDER BY seq
-            RETURNING seq, id, tx
-            """,
-            {
-                "trail": head.pk,
-                "head_seq": end.seq,
-                "head_hash": end.hash,
-                "payloads": json.dumps([{name: getattr(each, name) for name in PAYLOAD} for each in payloads]),
-                "events": json.dumps([{name: getattr(each, name) for name in EVENT} for each in events]),
-                "at": first.at,
-                "actor_kind": first.actor_kind,
-                "actor_id": first.actor_id,
-                "actor_label": first.actor_label,
-                "subject": first.subject,
-                "project": first.project,
-            },
-        )
-        given = {seq: (pk, tx) for seq, pk, tx in cursor.fetchall()}
-    for event in events:
-        event.pk, event.tx = given[event.seq]
-        event._state.adding = False
-
-
-def _payload(trail: Trail, text: str, *, at: datetime) -> Payload:
-    salt = chain.new_salt()
-    return Payload(digest=chain.digest(salt, text), trail=trail, salt=salt, text=text, created_at=at)
 
 
 # --- erasing -------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def _take(run: Run, *, driver: str, now: datetime) -> Run | None:
     run.status = Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING
     with transaction.atomic():
         # Whoever changes the row owns it: of two drivers that saw it free, the second changes nothing.
-        taken, head = together([rows.take_run(run, was=was, last_heard=last_heard), log.take_head(run)])
+        taken, _ = together([rows.take_run(run, was=was, last_heard=last_heard), log.take_head(run)])
         if not taken:
             return None
         run.claim += 1
@@ -53,7 +53,7 @@ def _take(run: Run, *, driver: str, now: datetime) -> Run | None:
         else:
             told = Entry("run.takenover", {"driver": driver, "claim": run.claim, "lost": lost_by or None})
             entries = [told, *close_lost(run, at=now)]
-        log.append(run, entries, by=driver_actor(driver), at=now, head=head)
+        log.append(run, entries, by=driver_actor(driver), at=now)
     return run
 
 

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 
 from apps.audit import log as audit
 from apps.audit.log import Actor, Entry
-from apps.audit.models import Trail
 from apps.audit.statements import Statement
 from apps.core.errors import Conflict
 from apps.runs.models import Run, Step
@@ -21,13 +20,13 @@ class IllegalMove(Conflict):
     """The run was no longer in a state from which this is possible."""
 
 
-def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime, head: Trail | None = None) -> None:
-    """Seal `entries` in the run's trail, in the caller's transaction, which may hold its `head` already."""
-    audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug, head=head)
+def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime) -> None:
+    """Seal `entries` in the run's trail, in the caller's transaction."""
+    audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug)
 
 
-def take_head(run: Run) -> Statement[Trail]:
-    """Locks the head of the run's trail."""
+def take_head(run: Run) -> Statement[None]:
+    """Locks the head of the run's trail, before what a transaction does locks anything else."""
     return audit.take_head(run.trail, project=run.project.slug)
 
 

@@ -93,7 +93,7 @@ class Pen:
             hold: list[Statement[Any]] = [rows.lock_run(self.run.pk), take_head(self.run)]
             if (accounts := self.purse.accounts) and any(_is_marked(job, "moves_money") for job in jobs):
                 hold.append(book.hold(accounts=accounts))
-            held, head, *rest = together([*hold, *(each for one in asked.values() for each in one.statements)])
+            held, _, *rest = together([*hold, *(each for one in asked.values() for each in one.statements)])
             self._check_hold(*held)
             answers = iter(rest[len(hold) - 2 :])
             answered = {number: list(islice(answers, len(one.statements))) for number, one in asked.items()}
@@ -101,7 +101,7 @@ class Pen:
                 asked[number].told(*answered[number]) if number in asked else job(page)
                 for number, job in enumerate(jobs)
             ]
-            append(self.run, page.entries, by=self.by, at=page.at, head=head)
+            append(self.run, page.entries, by=self.by, at=page.at)
         self.ring(self.run, [entry.verb for entry in page.entries])
         return results
 

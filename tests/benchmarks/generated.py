@@ -321,9 +321,8 @@ class Telling:
         self.seq += 1
         self.at += timedelta(seconds=1)
         actor = {"kind": self.actor.kind, "id": self.actor.id, "label": self.actor.label}
-        line = chain.line(
+        line = chain.unplaced(
             trail=self.name,
-            seq=self.seq,
             at=self.at,
             verb=verb,
             actor=actor,
@@ -331,7 +330,7 @@ class Telling:
             project=self.project,
             data=data,
             texts={name: self._keep(text) for name, text in (texts or {}).items()},
-        )
+        ).at(self.seq)
         self.hash = chain.seal(self.hash, line)
         self.events.append(
             (self.pk, self.seq, line, self.hash, self.at, verb, *actor.values(), self.subject, self.project)

@@ -36,9 +36,8 @@ def fingerprint_of(key: Ed25519PrivateKey = KEY) -> str:
 def sealed(
     trail: str, seq: int, *, before: str, data: Any, texts: dict[str, str], project: str = "p", verb: str = "x"
 ) -> Line:
-    line = chain.line(
+    line = chain.unplaced(
         trail=trail,
-        seq=seq,
         at=NOON,
         verb=verb,
         actor=ADA,
@@ -46,7 +45,7 @@ def sealed(
         project=project,
         data=data,
         texts=texts,
-    )
+    ).at(seq)
     return Line(trail, seq, chain.seal(before, line), line)
 
 

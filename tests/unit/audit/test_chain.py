@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.audit.chain import GENESIS, Break, Sealed, canonical, digest, first_break, line, new_salt, seal
+from apps.audit.chain import GENESIS, Break, Sealed, canonical, digest, first_break, new_salt, seal, unplaced
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -16,7 +16,6 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 def a_line(seq: int = 1, **changes: Any) -> str:
     said: dict[str, Any] = {
         "trail": "run:k3f9",
-        "seq": seq,
         "at": NOON,
         "verb": "run.submitted",
         "actor": {"kind": "person", "id": "1", "label": "Ada"},
@@ -25,7 +24,7 @@ def a_line(seq: int = 1, **changes: Any) -> str:
         "data": {},
         "texts": {},
     }
-    return line(**{**said, **changes})
+    return unplaced(**{**said, **changes}).at(seq)
 
 
 def a_chain(length: int) -> list[Sealed]:
@@ -66,6 +65,11 @@ def test_what_json_cannot_say_is_refused(value: float) -> None:
 def test_an_object_that_is_no_json_is_refused() -> None:
     with pytest.raises(TypeError, match="cannot hold a datetime"):
         a_line(data={"when": NOON})
+
+
+def test_a_character_that_utf_8_cannot_say_is_refused() -> None:
+    with pytest.raises(ValueError, match="surrogates"):
+        a_line(data={"x": "\ud800"})
 
 
 def test_a_time_without_its_zone_is_refused() -> None:
