@@ -44,7 +44,7 @@ def _take(run: Run, *, driver: str, now: datetime) -> Run | None:
     run.status = Run.Status.PLANNING if run.workflow_body is None else Run.Status.RUNNING
     with transaction.atomic():
         # Whoever changes the row owns it: of two drivers that saw it free, the second changes nothing.
-        taken, _ = together([rows.take_run(run, was=was, last_heard=last_heard), log.take_head(run)])
+        [taken] = together([rows.take_run(run, was=was, last_heard=last_heard)])
         if not taken:
             return None
         run.claim += 1

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 
 from apps.audit import log as audit
 from apps.audit.log import Actor, Entry
-from apps.audit.statements import Statement
 from apps.core.errors import Conflict
 from apps.runs.models import Run, Step
 from apps.workflows import workflow as workflows
@@ -23,11 +22,6 @@ class IllegalMove(Conflict):
 def append(run: Run, entries: Sequence[Entry], *, by: Actor, at: datetime) -> None:
     """Seal `entries` in the run's trail, in the caller's transaction."""
     audit.append(run.trail, entries, by=by, at=at, subject=run.code, project=run.project.slug)
-
-
-def take_head(run: Run) -> Statement[None]:
-    """Locks the head of the run's trail, before what a transaction does locks anything else."""
-    return audit.take_head(run.trail, project=run.project.slug)
 
 
 def move(run: Run, to: Run.Status, *, of: "QuerySet[Run] | None" = None, **changes: Any) -> None:

@@ -16,7 +16,7 @@ from django.db import transaction
 from apps.audit.log import Actor, Entry
 from apps.audit.statements import Statement, together
 from apps.runs import rows
-from apps.runs.log import append, take_head
+from apps.runs.log import append
 from apps.runs.models import Run
 from apps.runs.purse import Purse
 from apps.spend import book
@@ -90,12 +90,12 @@ class Pen:
         with transaction.atomic():
             page = Page(self.clock())
             asked = {number: job(page) for number, job in enumerate(jobs) if _is_marked(job, "is_at_once")}
-            hold: list[Statement[Any]] = [rows.lock_run(self.run.pk), take_head(self.run)]
+            hold: list[Statement[Any]] = [rows.lock_run(self.run.pk)]
             if (accounts := self.purse.accounts) and any(_is_marked(job, "moves_money") for job in jobs):
                 hold.append(book.hold(accounts=accounts))
-            held, _, *rest = together([*hold, *(each for one in asked.values() for each in one.statements)])
+            held, *rest = together([*hold, *(each for one in asked.values() for each in one.statements)])
             self._check_hold(*held)
-            answers = iter(rest[len(hold) - 2 :])
+            answers = iter(rest[len(hold) - 1 :])
             answered = {number: list(islice(answers, len(one.statements))) for number, one in asked.items()}
             results = [
                 asked[number].told(*answered[number]) if number in asked else job(page)

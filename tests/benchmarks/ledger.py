@@ -113,10 +113,9 @@ class Writing:
 
         from apps.audit.statements import together
         from apps.runs import rows
-        from apps.runs.log import take_head
 
         with transaction.atomic():
-            return together([rows.lock_run(self.run.pk), take_head(self.run), *statements])
+            return together([rows.lock_run(self.run.pk), *statements])
 
     def _accounts(self) -> tuple[int, ...]:
         from apps.spend.services import accounts_for
