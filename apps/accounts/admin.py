@@ -120,6 +120,9 @@ class ProjectAdmin(Trailed):
     stays = "What happened in it stays in the trails"
     inlines = (Memberships,)
 
+    def project_of(self, row: Project) -> str:
+        return row.slug
+
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         if not change:
             obj.created_at = timezone.now()

@@ -30,6 +30,7 @@ class Standing:
 
     facts: Mapping[str, JSON]
     subject: str
+    project: str  # whose auditors are to see what becomes of it; nobody's where it is empty
     values: Values = field(repr=False)
 
 
@@ -58,6 +59,11 @@ class Trailed(ModelAdmin):
     def subject(self, row: Any) -> str:
         return f"{self.noun}:{row.pk}"
 
+    def project_of(self, row: Any) -> str:
+        """The slug of the project that the row is of; empty where it is the studio's."""
+        its = getattr(row, "project", None)
+        return its.slug if its else ""
+
     def told(self, values: Values) -> Values:
         """What of a row's values an event may hold."""
         return {name: value for name, value in values.items() if name not in self.secret.values()}
@@ -65,7 +71,7 @@ class Trailed(ModelAdmin):
     def standing(self, pk: Any) -> Standing | None:
         """The row as it stands, locked until the transaction ends; None where there is none."""
         row = self.model._base_manager.select_for_update().filter(pk=pk).first()
-        return row and Standing(self.facts(row), self.subject(row), self._values(row))
+        return row and Standing(self.facts(row), self.subject(row), self.project_of(row), self._values(row))
 
     def _values(self, row: Any) -> dict[str, Any]:
         fields = [*row._meta.concrete_fields, *row._meta.many_to_many]
@@ -82,7 +88,8 @@ class Trailed(ModelAdmin):
             return
         person = request.user
         assert isinstance(person, User), "nobody else comes to the admin pages"
-        log.append(self.trail, [entry], by=person.actor, at=timezone.now(), subject=now.subject, project="")
+        by, at = person.actor, timezone.now()
+        log.append(self.trail, [entry], by=by, at=at, subject=now.subject, project=now.project)
 
     def _entry(self, before: Standing | None, after: Standing | None) -> Entry | None:
         if before is None:

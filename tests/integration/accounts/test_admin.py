@@ -95,7 +95,9 @@ def test_a_membership_given_beside_a_person_or_alone_is_an_event(browser: Client
         ("membership.removed", "admin"),
     ]
     assert {event.data["person"] for event in told()} == {ada.pk}
-    assert {event.subject for event in Event.objects.all()[1:]} == {f"person:{ada.pk}"}
+    assert {(event.subject, event.project) for event in Event.objects.all()[1:]} == {
+        (f"person:{ada.pk}", project.slug)  # whose auditors are to see who joined and left
+    }
 
 
 def test_who_goes_takes_their_memberships_along_and_both_are_told(browser: Client, ada: User) -> None:
@@ -103,7 +105,11 @@ def test_who_goes_takes_their_memberships_along_and_both_are_told(browser: Clien
 
     post(browser, f"accounts/user/{ada.pk}/delete", {"post": "yes"})
 
-    assert sorted(event.verb for event in told()) == ["membership.removed", "person.removed"]
+    project = Project.objects.get().slug
+    assert sorted(Event.objects.filter(seq__gt=1).values_list("verb", "project")) == [
+        ("membership.removed", project),
+        ("person.removed", ""),
+    ]
 
 
 def test_what_a_group_may_do_is_told(browser: Client) -> None:
@@ -122,6 +128,7 @@ def test_a_project_leaves_events(browser: Client) -> None:
         ("project.added", "lab"),
         ("project.changed", "lab"),
     ]
+    assert {event.project for event in Event.objects.all()[1:]} == {"lab"}
 
 
 def test_another_person_s_password_changes_under_an_event(browser: Client, admin: User, ada: User) -> None:

@@ -10,7 +10,7 @@ from django.db import connection
 
 WRITES = re.compile(r'\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?([a-z]+_[a-z_]+)"?', re.IGNORECASE)
 LOCKS = re.compile(r"\bFOR (?:NO KEY )?UPDATE\b", re.IGNORECASE)
-ENTERED = re.compile(r"INSERT INTO audit_event\b")
+ENTERED = re.compile(r"\bFROM audit_seal\(")  # a function of the database writes events
 
 
 @dataclass
