@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from apps.accounts.models import ApiKey, Project, User
+from apps.accounts.permits import may
+from apps.accounts.roles import Deed
 from apps.accounts.services import TRAIL
 from apps.audit import log
 from apps.audit.log import Actor, Entry
@@ -39,8 +41,8 @@ def make_api_key(
 ) -> tuple[ApiKey, str]:
     """A key for a program of `person`, and its secret, which nobody can read again.
 
-    :raises KeyNotMade: no name, no scope or one there is not, a project the person is not in, an end in the past, or a
-        rate beyond `HIGHEST_RATE`.
+    :raises KeyNotMade: no name, no scope or one there is not, a project the person is not in or may not act in, an end
+        in the past, or a rate beyond `HIGHEST_RATE`.
     """
     wanted = sorted(set(scopes))
     _check(person, project, name, wanted, expires_at, now)
@@ -106,6 +108,8 @@ def _check(
         raise KeyNotMade(f"A key opens one or more of these: {', '.join(ApiKey.Scope.values)}.")
     if not person.memberships.filter(project=project).exists():
         raise KeyNotMade(f"{person.label} does not belong to {project.name}, so a key could do nothing there.")
+    if set(scopes) - {ApiKey.Scope.READ} and not may(person, Deed.ACT, project):
+        raise KeyNotMade(f"{person.label} may only read in {project.name}, so a key can open only “read” there.")
     if expires_at is not None and expires_at <= now:
         raise KeyNotMade("The key would end before it begins: give a time to come.")
 

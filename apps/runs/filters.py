@@ -80,6 +80,7 @@ FIELDS: dict[str, Field] = {
         Field("is", "text", "what kind of run", "is:mine"),
         Field("worker", "text", "a part of a worker's name", "worker:qwen"),
         Field("profile", "text", "a part of the profile's name", "profile:ultra"),
+        Field("project", "text", "a part of the project's name", "project:default"),
         Field("planner", "text", "who wrote the workflow", "planner:conductor"),
         Field("who", "text", "a part of a person's name", "who:ada"),
         Field("code", "text", "how its code begins", "code:k7f2"),

@@ -14,7 +14,7 @@ from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Coalesce, Concat
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
-from apps.accounts.models import User
+from apps.accounts.models import Project, User
 from apps.runs.filters import Comparison, Condition, Filter, Match, Measure, Moment, Words, instant
 from apps.runs.models import TRIAL, Rating, Review, Run, RunQuerySet, Step, Variant
 from apps.workers.models import Profile, Worker
@@ -136,6 +136,12 @@ def _profile(value: str, asking: Asking) -> Q:
     return Q(profile__icontains=value)
 
 
+def _project(value: str, asking: Asking) -> Q:
+    """By a part of its slug or of its name; of the projects that whoever asks belongs to."""
+    named = Project.objects.visible_to(asking.by).filter(Q(slug__icontains=value) | Q(name__icontains=value))
+    return Q(project__in=list(named.values_list("pk", flat=True)))
+
+
 def _planner(value: str, asking: Asking) -> Q:
     """By a part of its name as it is written here or shown in pages."""
     said = value.lower()
@@ -164,6 +170,7 @@ OF_FIELD: dict[str, Callable[[str, Asking], Q]] = {
     "is": _is,
     "worker": _worker,
     "profile": _profile,
+    "project": _project,
     "planner": _planner,
     "who": _who,
     "code": _code,

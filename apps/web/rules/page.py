@@ -13,18 +13,14 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts.models import Project, User
 from apps.accounts.permits import may
 from apps.accounts.roles import Deed
-from apps.core.errors import Conflict, Invalid, NotFound
-from apps.web.access import person
+from apps.core.errors import Conflict, Invalid
+from apps.web.access import person, visible_project
 from apps.web.rules.carried import Carried, carried_in
 from apps.web.rules.trial import Trial, trial_of
 from apps.workers import rules
 from apps.workers.models import FlowRule, Tag
 
 MOST_SHOWN = 300  # a project has fewer; how many the studio has is its admins' own doing
-
-
-class NoSuchProject(NotFound):
-    """There is no such project, or it is one of others."""
 
 
 @dataclass
@@ -53,9 +49,7 @@ class Form:
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     """`?run=` tells what the rules would have held that run for."""
     user = person(request)
-    project = Project.objects.where(user, Deed.SEE).filter(slug=slug).first()
-    if project is None:
-        raise NoSuchProject(f"There is no project “{slug[:40]}”, or you do not belong to it.")
+    project = visible_project(user, slug)
     if request.method != "POST":
         return _shown(request, project, user)
     form = Form.of(request.POST)

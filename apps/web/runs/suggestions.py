@@ -19,6 +19,7 @@ def suggestions_for(user: User) -> dict[str, Any]:
             "is": [*KINDS.items(), *STATES.items()],
             "worker": list(_workers(user)),
             "profile": list(Profile.objects.visible_to(user).order_by("slug").values_list("slug", "name")[:MOST]),
+            "project": list(Project.objects.visible_to(user).order_by("slug").values_list("slug", "name")[:MOST]),
             "planner": [(planner, label_of(planner)) for planner in Profile.Planner.values],
             "who": list(_people(user)),
             "reviewed": list(REVIEWS.items()),

@@ -116,6 +116,15 @@ def test_nobody_gets_a_key_to_a_project_of_others(admin: User) -> None:
         made(admin, project=lab)
 
 
+def test_a_key_of_an_auditor_reads_and_does_no_more(admin: User) -> None:
+    admin.memberships.update(role="auditor")
+
+    with pytest.raises(KeyNotMade, match="only “read”"):
+        made(admin)
+
+    assert made(admin, scopes=["read"])[0].scopes == ["read"]
+
+
 # --- pages and command ---------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.accounts.models import User
+from apps.accounts.models import Membership, Project, User
 from apps.runs.filters import parse
 from apps.runs.finding import find
 from apps.runs.models import TRIAL, Experiment, Rating, Run, RunWords, Step, Variant
@@ -93,6 +93,18 @@ def test_profile_code_person_and_planner_are_found_by_parts(ada: User) -> None:
     assert found("planner:moa", ada) == {"hers"}
     assert found("-planner:mixture", ada) == {"ours"}
     assert found("planner:conductor", ada) == {"ours"}  # which is to plan it
+
+
+def test_a_project_is_found_by_a_part_of_its_slug_or_name_by_those_who_belong_to_it(ada: User) -> None:
+    lab = Project.objects.create(slug="lab-7", name="Night watch", created_at=NOW)
+    Membership.objects.create(user=ada, project=lab, role="analyst")
+    a_run(ada, "at home")
+    a_run(ada, "in the lab", project=lab)
+
+    assert found("project:LAB", ada) == {"in the lab"}
+    assert found("project:watch", ada) == {"in the lab"}
+    assert found("-project:lab", ada) == {"at home"}
+    assert found("project:lab", make_person("bob")) == set()
 
 
 def test_numbers_are_compared(ada: User) -> None:
