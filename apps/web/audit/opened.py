@@ -49,10 +49,11 @@ class Anchored:
 
 @dataclass(frozen=True)
 class Opened:
-    """What is shown of an event; `is_whole` shows its texts from end to end."""
+    """What is shown of an event; `is_whole` shows its texts from end to end, `in_run` it stands in its run's page."""
 
     line: Line
     is_whole: bool = False
+    in_run: bool = False
 
     @cached_property
     def row(self) -> Row:
@@ -61,8 +62,9 @@ class Opened:
 
     @property
     def _looks(self) -> Mapping[str, Look]:
-        kind, _, code = self.line.trail.partition(":")
-        run = Run.objects.filter(code=code).only("setup").first() if kind == "run" else None
+        """What a run calls its workers; in the list of all events they go by their slugs, as in its filter."""
+        _, _, code = self.line.trail.partition(":")
+        run = Run.objects.filter(code=code).only("setup").first() if self.in_run else None
         return looks_of(run.pool) if run else {}
 
     @cached_property

@@ -101,16 +101,15 @@ def news(request: HttpRequest) -> HttpResponse:
 @require_safe
 def event(request: HttpRequest, pk: int) -> HttpResponse:
     """One event: a page of its own; for htmx its row in the list, opened, or with `?closed` as it was."""
-    line = visible_line(person(request), pk)
-    opened = Opened(line, is_whole="whole" in request.GET)
-    is_part = wants_part(request)
+    line, in_run, is_part = visible_line(person(request), pk), "in_run" in request.GET, wants_part(request)
+    opened = Opened(line, is_whole="whole" in request.GET, in_run=in_run)
     context = {
         "opened": opened,
         "row": opened.row,
         "is_open": "closed" not in request.GET,
+        "in_run": in_run,
         "standing_alone": not is_part,
     }
-    context |= {"in_run": "in_run" in request.GET}
     response = render(request, "audit/_event.html" if is_part else "audit/event.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response

@@ -193,7 +193,10 @@ describe("a window that becomes lower", () => {
   const graph = { x: 0, y: 0, width: 400, height: 200 };
   const view = { x: 50, y: 200, zoom: 1 };
   test("leaves the view alone while all is seen", () => {
-    expect(yielding(graph, view, { width: 500, height: 400 })).toBeNull();
+    expect(yielding(graph, view, { width: 500, height: 408 })).toBeNull();
+  });
+  test("moves it where a card would touch the edge", () => {
+    expect(yielding(graph, view, { width: 500, height: 400 })).toEqual({ x: 50, y: 192, zoom: 1 });
   });
   test("moves it where there is room for all, at the same size", () => {
     expect(yielding(graph, view, { width: 500, height: 300 })).toEqual({ x: 50, y: 92, zoom: 1 });

@@ -323,6 +323,20 @@ def test_a_runs_events_are_rows_of_the_same_kind(olga: User) -> None:
     assert "Step succeeded s1 Birch" in words(page)
 
 
+def test_a_row_says_the_same_open_and_closed(olga: User) -> None:
+    run = finished(make_person("ada"))
+    done = Event.objects.filter(trail__name=run.trail, verb="step.succeeded").order_by("-seq").first()
+    assert done is not None
+    browser = signed_in(olga)
+    listed = browser.get(f"/audit/?q=run:{run.code}+verb:step.succeeded")
+    alone, in_run = (
+        browser.get(f"/audit/events/{done.pk}/?{where}", headers={"HX-Request": "true"}) for where in ("", "in_run")
+    )
+
+    assert listed.context["page"].rows[0].facts == alone.context["row"].facts
+    assert in_run.context["row"].facts != alone.context["row"].facts
+
+
 # --- how the chains stand ------------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ export function isInView(box: Box, view: View, size: Size): boolean {
 
 /** How `view` makes way when the window became `size`: not at all, by moving, or, where that is not enough, by a new fit. */
 export function yielding(box: Box, view: View, size: Size, margin = 8): View | "fit" | null {
-  if (isInView(box, view, size)) return null;
+  if (isInView(box, view, { width: size.width - margin, height: size.height - margin })) return null;
   const isRoom = box.width * view.zoom + 2 * margin <= size.width && box.height * view.zoom + 2 * margin <= size.height;
   return isRoom ? revealing(box, view, size, margin) : "fit";
 }
