@@ -124,7 +124,8 @@ def finish(check: Check, found: Found, *, now: datetime) -> Check:
     _keep(check, found.whole, found, now=now)
     summary: dict[str, log.JSON] = {"check": check.pk, "status": check.status, "trails": check.trails}
     summary |= {"events": check.events, "broken": check.broken, "breaks": check.breaks[:BREAKS_TOLD]}
-    _tell(check, log.Entry("check.finished", summary | {"anchor": check.anchor}), by=_actor(check), at=now)
+    verb = "check.failed" if check.broken else "check.finished"
+    _tell(check, log.Entry(verb, summary | {"anchor": check.anchor}), by=_actor(check), at=now)
     return check
 
 

@@ -13,6 +13,7 @@ from kombu.exceptions import OperationalError
 from apps.audit import checks, log, rows, tasks
 from apps.audit.anchors import seal_anchor
 from apps.audit.checks import alarm, alarms, latest_check, open_check, start_check
+from apps.audit.filters import outcome_of
 from apps.audit.log import STUDIO, Entry, read, verify
 from apps.audit.models import Check, Event
 from apps.audit.signing import public_key_pem
@@ -168,6 +169,7 @@ def test_a_check_of_one_project_says_nothing_of_another(rung: list[int]) -> None
 def test_an_alarm_stays_until_a_later_check_passes(rung: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     plant_a_break()
     broken = carried_out(at=NOON)
+    assert outcome_of(read("checks")[-1].verb) == "failed"
     start_check(project=None, by=ADA, now=NOON + timedelta(hours=1))
 
     assert alarm(None) == broken
