@@ -118,7 +118,10 @@ class Provider(OpenIDConnectOAuth2Adapter):
             )
         except (KeyError, TypeError) as error:  # no key is named, or one of another kind than the token says
             raise OAuth2Error("the token names no key that it could be signed with") from error
-        return told
+        return read_strictly(told)
+
+    def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
+        return read_strictly(super()._fetch_user_info(access_token))
 
 
 @login_not_required
@@ -137,6 +140,12 @@ def go(request: HttpRequest, provider_id: str) -> HttpResponse:
 def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
     """From the provider, with a code that only the studio can turn into who somebody is."""
     return _with_provider(OAuth2CallbackView, request, provider_id)
+
+
+def read_strictly(told: dict[str, Any]) -> dict[str, Any]:
+    """What a provider told, with an address verified by `true` alone: some send words, and "false" is one too."""
+    said = told.get("email_verified")
+    return told | {"email_verified": said is True or said == "true"}
 
 
 def verified_person(sociallogin: SocialLogin) -> User | None:

@@ -92,6 +92,24 @@ def test_whom_nobody_entered_stays_outside(known: User, client: Client, provider
     assert not SocialAccount.objects.exists()
 
 
+@pytest.mark.parametrize("said", ["false", "False", "no", "0", 1, ["true"], {}], ids=str)
+def test_only_true_says_that_an_address_is_verified(known: User, client: Client, provider: Provider, said) -> None:
+    provider.claims |= {"email_verified": said}
+
+    response = come(client, provider)
+
+    assert response.status_code == 403
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_provider_may_say_true_as_a_word(known: User, client: Client, provider: Provider) -> None:
+    provider.claims |= {"email_verified": "true"}
+
+    come(client, provider)
+
+    assert is_signed_in(client)
+
+
 def test_where_the_environment_says_so_new_people_are_made_without_a_project(
     known: User, client: Client, provider: Provider, settings
 ) -> None:
