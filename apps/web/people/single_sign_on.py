@@ -81,6 +81,9 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         return True
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        """Make them, without an address that they only claim: whoever really has it would later come in as them."""
+        if not verified_address_of(sociallogin):
+            sociallogin.user.email, sociallogin.email_addresses = "", []
         with transaction.atomic():
             user: User = super().save_user(request, sociallogin, form)
             account = sociallogin.account
@@ -150,11 +153,13 @@ def read_strictly(told: dict[str, Any]) -> dict[str, Any]:
 
 def verified_person(sociallogin: SocialLogin) -> User | None:
     """The one active person whose address the provider has verified."""
-    verified = [each.email for each in sociallogin.email_addresses if each.verified]
-    if not verified:
-        return None
-    people = list(User.objects.filter(email__iexact=verified[0])[:2])
+    email = verified_address_of(sociallogin)
+    people = list(User.objects.filter(email__iexact=email)[:2]) if email else []
     return people[0] if len(people) == 1 else None
+
+
+def verified_address_of(sociallogin: SocialLogin) -> str:
+    return next((each.email for each in sociallogin.email_addresses if each.verified), "")
 
 
 def address_of(sociallogin: SocialLogin) -> str:

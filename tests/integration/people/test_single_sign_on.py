@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 
@@ -123,6 +124,23 @@ def test_where_the_environment_says_so_new_people_are_made_without_a_project(
     assert not eve.has_usable_password()
     assert not Project.objects.visible_to(eve).exists()
     assert [event.verb for event in told()] == ["person.created", "sign-in.connected", "sign-in.done"]
+
+
+def test_an_address_that_is_only_claimed_is_not_kept_and_leads_its_owner_nowhere(
+    db: None, client: Client, provider: Provider, settings
+) -> None:
+    settings.OIDC_SIGN_UP = True
+    provider.claims |= {"sub": "u-2", "email": "victim@example.org", "email_verified": False}
+    come(Client(), provider)
+    [other] = User.objects.all()
+    provider.claims = ADA | {"email": "victim@example.org", "preferred_username": "victim"}
+
+    come(client, provider)
+
+    assert (other.username, other.email) == ("al", "")
+    assert not EmailAddress.objects.exclude(user__username="victim").exists()
+    assert client.get("/account/").context["user"].username == "victim"
+    assert User.objects.get(username="victim").email == "victim@example.org"
 
 
 def test_an_address_of_somebody_makes_no_second_person(
