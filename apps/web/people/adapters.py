@@ -1,9 +1,11 @@
 """How allauth does things here: who may come in, what is said of it, and what leaves an event."""
 
+import unicodedata
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.internal.userkit import get_user_by_username
 from allauth.core import context
 from allauth.core.internal.httpkit import get_client_ip
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -64,6 +66,11 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return visitor_of(request).address
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """By what tries are counted: the person, however their name was typed and by whatever host they came."""
+        person = _named(credentials)
+        return f"person:{person.pk}" if person else f"name:{_folded(credentials.get('username', ''))}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         try:
@@ -137,8 +144,16 @@ def methods_of(request: HttpRequest, user: User) -> list[str]:
 
 
 def _named(credentials: dict[str, Any]) -> User | None:
+    """Whose password would be looked at: found as allauth's backend finds them, and not by names that are only like."""
     name = credentials.get("username", "")
-    return User.objects.filter(username__iexact=name).first() if name else None
+    person = get_user_by_username(name) if name else None
+    assert person is None or isinstance(person, User), "there are no others"
+    return person
+
+
+def _folded(name: str) -> str:
+    """A name that nobody has, so that other letters for the same do not make it another."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _tell_of_throttling(request: HttpRequest, credentials: dict[str, Any]) -> None:

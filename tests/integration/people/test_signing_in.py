@@ -99,6 +99,42 @@ def test_five_wrong_passwords_shut_a_name_for_a_while_and_are_told_once(ada: Use
     assert [event.data["person"] for event in told("sign-in.throttled")] == [ada.pk]
 
 
+def test_another_address_of_the_studio_opens_no_new_count(ada: User, client: Client) -> None:
+    hosts = ["127.0.0.1", "127.0.0.1:1", "localhost", "localhost:2", "[::1]:3"]
+    for host in hosts:
+        sign_in(client, password="wrong", headers={"Host": host})
+
+    page = sign_in(Client(), headers={"Host": "127.0.0.1:4"}).content.decode()
+
+    assert "too many tries" in page
+    assert len(told("sign-in.failed")) == 5
+
+
+@pytest.mark.parametrize(
+    ("shut", "typed"), [("ada", "ADA"), ("ada", " Ada "), ("nobody", "NOBODY"), ("nobody", "\uff4eobody")]
+)
+def test_other_letters_for_a_name_open_no_new_count(ada: User, client: Client, shut: str, typed: str) -> None:
+    for _ in range(5):
+        sign_in(client, name=shut, password="wrong")
+
+    page = sign_in(Client(), name=typed).content.decode()
+
+    assert "too many tries" in page
+
+
+def test_a_name_that_is_only_like_somebody_s_is_nobody_s(ada: User, client: Client) -> None:
+    """PostgreSQL makes the same capital of both; the password of the one is not looked at for the other."""
+    ada.username = "sam"
+    ada.save()
+    for _ in range(5):
+        sign_in(client, name="\u017fam", password=PASSWORD)
+
+    sign_in(client, name="sam")
+
+    assert {event.data["person"] for event in told("sign-in.failed")} == {None}
+    assert is_signed_in(client)
+
+
 def test_others_come_in_while_a_name_is_shut(ada: User, bob: User, client: Client) -> None:
     bob.set_password(PASSWORD)
     bob.save()
