@@ -80,6 +80,7 @@ class PersonAdmin(WaysIn, Trailed, UserAdmin):
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Django's page, which saves a password by itself: looked at from outside to tell of it."""
+        self.check_may_open(request)
         with transaction.atomic():
             before = self.get_object(request, unquote(id))
             response = super().user_change_password(request, id, form_url)

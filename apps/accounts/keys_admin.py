@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -45,6 +45,13 @@ class ApiKeyForm(forms.Form):
     lifetime = forms.ChoiceField(
         choices=list(LIFETIMES.items()), widget=Select, required=False, initial="90", label="it works for"
     )
+
+    def __init__(self, posted: QueryDict | None, *, by: User) -> None:
+        super().__init__(posted, initial={"person": by.pk, "project": by.home_project_id})
+        people = self.fields["person"]
+        assert isinstance(people, forms.ModelChoiceField)
+        if not by.is_superuser:  # a key is as good as its person, within what it opens
+            people.queryset = User.objects.filter(pk=by.pk)
 
 
 @admin.register(ApiKey)
@@ -104,7 +111,7 @@ class ApiKeyAdmin(Trailed):
         """Take what the key is for, and answer with its secret: the one time that it is seen."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = ApiKeyForm(request.POST or None, initial={"person": request.user.pk, "project": home_of(request)})
+        form = ApiKeyForm(request.POST or None, by=person_of(request))
         context = self.admin_site.each_context(request) | {"opts": self.opts, "form": form, "title": "Make an API key"}
         if request.method == "POST" and form.is_valid() and (made := self._make(request, form)):
             key, secret = made
@@ -148,10 +155,10 @@ class ApiKeyAdmin(Trailed):
         return redirect("admin:accounts_apikey_changelist")
 
 
-def actor_of(request: HttpRequest) -> Actor:
+def person_of(request: HttpRequest) -> User:
     assert isinstance(request.user, User), "nobody else comes to the admin pages"
-    return request.user.actor
+    return request.user
 
 
-def home_of(request: HttpRequest) -> int | None:
-    return request.user.home_project_id if isinstance(request.user, User) else None
+def actor_of(request: HttpRequest) -> Actor:
+    return person_of(request).actor

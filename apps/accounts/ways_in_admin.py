@@ -1,6 +1,10 @@
-"""How a person comes in, for an admin: a link to hand them, their sessions, and second factors that they have lost."""
+"""How a person comes in, for an admin: a link to hand them, their sessions, and second factors that they have lost.
 
-from typing import TYPE_CHECKING
+A link and a password are as good as the person, so only superusers give one to somebody else. Whoever else may change
+people here does so within bounds: what would make them one of these, or somebody else, is not theirs to change.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -26,6 +30,26 @@ class WaysIn(Base):
     """A page beside the form of a person."""
 
     change_form_outer_before_template = "admin/accounts/user/_ways_in_link.html"
+    # What raises somebody; and the address, at which single sign-on finds whom it brings in.
+    for_superusers = ("is_superuser", "groups", "user_permissions", "email")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.reaches(request, obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.reaches(request, obj) and super().has_delete_permission(request, obj)
+
+    def reaches(self, request: HttpRequest, person: User | None) -> bool:
+        """Whoever could come in as a superuser would be one: only superusers change one."""
+        return person is None or not person.is_superuser or _by(request).is_superuser
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        fixed = super().get_readonly_fields(request, obj)
+        return fixed if _by(request).is_superuser else (*fixed, *self.for_superusers)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        shown = super().get_fieldsets(request, obj)
+        return shown if obj is None or _by(request).is_superuser else [_without_password(each) for each in shown]
 
     def get_urls(self) -> list[URLPattern]:
         page = never_cache(self.admin_site.admin_view(self.ways_in))
@@ -34,7 +58,8 @@ class WaysIn(Base):
     def ways_in(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Show how they come in; a POST does one thing about it. A link is shown in the answer, and never again."""
         person = get_object_or_404(User, pk=pk)
-        self.check_may_open(request, person)
+        if not self.has_change_permission(request, person):
+            raise PermissionDenied
         link = ""
         if request.method == "POST":
             asked = request.POST.get("do")
@@ -52,13 +77,13 @@ class WaysIn(Base):
         }
         return render(request, "admin/accounts/user/ways_in.html", context)
 
-    def check_may_open(self, request: HttpRequest, person: User) -> None:
-        """Whoever could come in as a superuser would be one: only superusers open the way to one."""
-        reaches = _by(request).is_superuser or not person.is_superuser
-        if not (reaches and self.has_change_permission(request, person)):
+    def check_may_open(self, request: HttpRequest) -> None:
+        """:raises PermissionDenied: to all but superusers: what opens an account is as good as its person."""
+        if not _by(request).is_superuser:
             raise PermissionDenied
 
     def hand_out(self, request: HttpRequest, person: User) -> str:
+        self.check_may_open(request)
         if not person.is_active:
             messages.error(request, f"{person.label} is switched off: a link would open nothing.")
             return ""
@@ -79,6 +104,12 @@ class WaysIn(Base):
             messages.success(
                 request, f"{person.label} comes in with a password or a link alone, until they set one up."
             )
+
+
+def _without_password(fieldset: Any) -> Any:
+    """The field that says what kind of password there is, and leads to the page that sets one."""
+    title, options = fieldset
+    return title, options | {"fields": tuple(name for name in options["fields"] if name != "password")}
 
 
 def _by(request: HttpRequest) -> User:
