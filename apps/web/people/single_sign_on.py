@@ -9,7 +9,7 @@ from typing import Any
 import requests
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.internal import jwtkit
-from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.base import AuthError, AuthProcess
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
@@ -108,7 +108,26 @@ class SocialAdapter(DefaultSocialAccountAdapter):
 
 
 class Provider(OpenIDConnectOAuth2Adapter):
-    """The provider of the environment. Its tokens' signatures are looked at, however they came."""
+    """The provider of the environment. Its signed token alone says who comes in, and its signature is looked at."""
+
+    def complete_login(self, request: HttpRequest, app: SocialApp, token: SocialToken, **kwargs: Any) -> SocialLogin:
+        signed = kwargs["response"].get("id_token")
+        if not signed:
+            raise OAuth2Error("the provider sent no token that says who it is")
+        told = self._decode_id_token(app, signed)
+        if not told.get("sub"):
+            raise OAuth2Error("the token names nobody")
+        if not told.get("email") and "userinfo_endpoint" in self.openid_config:
+            told |= self._told_beside(told["sub"], token)
+        login: SocialLogin = self.get_provider().sociallogin_from_response(request, {"id_token": told})
+        return login
+
+    def _told_beside(self, sub: str, token: SocialToken) -> dict[str, Any]:
+        """What the provider tells unsigned, which must be of the same person (OpenID Connect Core 1.0, 5.3.2)."""
+        told = self._fetch_user_info(token.token)
+        if told.get("sub") != sub:
+            raise OAuth2Error("what the provider tells is of somebody else than its token")
+        return told
 
     def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
         try:

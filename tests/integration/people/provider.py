@@ -30,6 +30,9 @@ class Provider:
     url: str = ""
     claims: dict[str, Any] = field(default_factory=dict)
     wrong: dict[str, Any] = field(default_factory=dict)  # what is put into a token that should not be there
+    has_token: bool = True  # whether it signs anything
+    left_out: tuple[str, ...] = ()  # of the claims, what no token says
+    unsigned: dict[str, Any] = field(default_factory=dict)  # what it says beside the token, and not in it
     forged: bool = False  # signed by somebody else's key
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     other: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
@@ -67,12 +70,15 @@ class Provider:
             return web.json_response({"error": "invalid_grant"}, status=400)
         now = int(time.time())
         told = {"iss": self.url, "aud": CLIENT, "iat": now, "exp": now + 60, **self.claims, **self.wrong}
+        told = {name: said for name, said in told.items() if name not in self.left_out}
         signed = jwt.encode(told, self.other if self.forged else self.key, algorithm="RS256", headers={"kid": "one"})
-        return web.json_response({"access_token": "t", "token_type": "Bearer", "expires_in": 60, "id_token": signed})
+        answer = {"access_token": "t", "token_type": "Bearer", "expires_in": 60}
+        return web.json_response(answer | {"id_token": signed} if self.has_token else answer)
 
     async def userinfo(self, request: web.Request) -> web.Response:
         assert request.headers["Authorization"] == "Bearer t"
-        return web.json_response(self.claims)
+        self.asked.append("userinfo")
+        return web.json_response(self.claims | self.unsigned)
 
     async def keys(self, request: web.Request) -> web.Response:
         public = json.loads(RSAAlgorithm.to_jwk(self.key.public_key()))

@@ -182,6 +182,64 @@ def test_a_token_that_is_not_for_the_studio_opens_nothing(
     assert last("sign-in.failed").data["reason"] == "single-sign-on"
 
 
+def test_what_the_provider_says_unsigned_does_not_decide_who_comes_in(
+    known: User, client: Client, provider: Provider
+) -> None:
+    provider.claims |= {"sub": "u-2", "email": "eve@example.org"}
+    provider.unsigned = ADA
+
+    response = come(client, provider)
+
+    assert response.status_code == 403
+    assert not SocialAccount.objects.exists()
+
+
+def test_who_brings_no_signed_token_stays_outside(known: User, client: Client, provider: Provider) -> None:
+    provider.has_token = False
+
+    response = come(client, provider)
+
+    assert response.status_code == 403
+    assert not SocialAccount.objects.exists()
+    assert provider.asked == ["token"]
+
+
+def test_a_token_that_names_nobody_opens_nothing(known: User, client: Client, provider: Provider) -> None:
+    provider.left_out = ("sub",)
+
+    assert come(client, provider).status_code == 403
+
+
+def test_an_address_that_the_token_leaves_out_is_asked_for(known: User, client: Client, provider: Provider) -> None:
+    provider.left_out = ("email", "email_verified")
+
+    come(client, provider)
+
+    assert is_signed_in(client)
+    assert provider.asked == ["token", "userinfo"]
+    assert SocialAccount.objects.get().uid == "u-1"
+
+
+@pytest.mark.parametrize("unsigned", [{"sub": "u-2"}, {"sub": None}], ids=["another", "nobody"])
+def test_an_address_of_somebody_else_than_the_token_names_opens_nothing(
+    known: User, client: Client, provider: Provider, unsigned
+) -> None:
+    provider.left_out, provider.unsigned = ("email", "email_verified"), unsigned
+
+    response = come(client, provider)
+
+    assert response.status_code == 403
+    assert not SocialAccount.objects.exists()
+    assert last("sign-in.failed").data["reason"] == "single-sign-on"
+
+
+def test_a_token_verifies_no_address_that_came_unsigned(known: User, client: Client, provider: Provider) -> None:
+    provider.left_out, provider.unsigned = ("email",), {"email_verified": None}
+
+    assert come(client, provider).status_code == 403
+    assert not SocialAccount.objects.exists()
+
+
 def test_what_another_browser_began_is_not_taken(known: User, client: Client, provider: Provider) -> None:
     sent = Client().get("/sign-in/with/oidc/")
     back = provider.authorize(dict(parse_qsl(urlsplit(sent["Location"]).query)))
