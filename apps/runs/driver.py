@@ -252,10 +252,9 @@ class Drive:
         embedder = part_of(setup, self.run.planned_by or setup["planner"]).get("embedder")
         if embedder is None or not said:
             return await asyncio.to_thread(tfidf_vectors, said), TFIDF
-        await self.guard.check_judge()
-        embedding = Embedding(self.run, self.desk, self.process, self.notes)
+        ask = partial(Embedding(self.run, self.desk, self.process, self.notes).vectors, frozen=embedder)
         try:
-            found = await embedding.vectors(list(said.values()), frozen=embedder, what="answers")
+            found = await ask(list(said.values()), what="answers", check=self.guard.check_judge)
         except (CallFailed, StudioError) as failure:
             why = failure.message.rstrip(".")
             notice = f"The embedding worker “{embedder['slug']}” could not be asked: {why}. {COMPARED_BY_WORDS}"

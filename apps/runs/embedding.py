@@ -2,7 +2,7 @@
 
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
@@ -24,6 +24,7 @@ from apps.workers.places import Place
 from apps.workers.services import open_endpoint
 
 Frozen = Mapping[str, Any]
+Check = Callable[[], Awaitable[None]]
 What = Literal["task", "answers"]
 
 
@@ -36,10 +37,15 @@ class Embedding:
         self.process = process
         self.notes = notes
 
-    async def vectors(self, texts: Sequence[str], *, frozen: Mapping[str, Any], what: What) -> tuple[Vector, ...]:
+    async def vectors(
+        self, texts: Sequence[str], *, frozen: Mapping[str, Any], what: What, check: Check
+    ) -> tuple[Vector, ...]:
         """The vectors of `texts`, which are the run's task or its answers, by the `frozen` worker.
 
+        `check` says before each call, however long that waited, whether the worker may still read them.
+
         :raises CallFailed: it gave none, however often it was asked. :raises StudioError: its key cannot be opened.
+        :raises StepHeld: it may not read them, or a limit forbids it.
         """
         endpoint = await self.notes.do(partial(open_endpoint, frozen))
         about = {"worker": frozen["slug"], "what": what, "texts": len(texts)}
@@ -52,6 +58,7 @@ class Embedding:
                 while True:
                     async with door.open(tokens=tokens_of(frozen, plain), may_wait=True) as place:
                         about |= {"number": trial.retry_state.attempt_number, "call": token_hex(8)}
+                        await check()
                         refusal = await self._set_aside(frozen, plain, about)
                         if refusal is None:
                             fails = partial(tries.failed, state=trial.retry_state)

@@ -160,9 +160,9 @@ class Planning:
         if frozen["identity"]["model"] != learnt["embedder_model"]:
             message = f"The planner learnt when “{slug}” was another model ({learnt['embedder_model']}). {RETRAIN}"
             raise PlanFailed(message, code="unavailable")
-        await self.guard.check_planner(self.part)
+        check = partial(self.guard.check_planner, self.part)
         try:
-            [vector] = await self.embedding.vectors([self.run.task], frozen=frozen, what="task")
+            [vector] = await self.embedding.vectors([self.run.task], frozen=frozen, what="task", check=check)
         except (CallFailed, StudioError) as failure:
             code = failure.kind if isinstance(failure, CallFailed) else "unavailable"
             message = f"The embedding worker “{slug}” could not be asked: {failure.message.rstrip('.')}. {RETRAIN}"

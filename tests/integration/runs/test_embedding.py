@@ -16,12 +16,15 @@ from apps.audit.log import Read
 from apps.conductor.models import Learnt
 from apps.runs.desk import Page
 from apps.runs.embedding import Embedding, digest_of
+from apps.runs.labels import Labels
 from apps.runs.models import Run
+from apps.runs.process import Process
 from apps.runs.services import fork_run, submit_run
 from apps.workers.calls import CallFailed, Endpoint, Usage
 from apps.workers.embedding import Embeddings
-from apps.workers.models import Profile, Worker
+from apps.workers.models import FlowRule, Profile, Worker
 from apps.workers.places import Limits
+from apps.workers.rules import add_tag
 from apps.workflows.workflow import Select
 from tests.factories import Driving
 from tests.integration.runs.test_driving import Drive
@@ -321,6 +324,49 @@ class TestComparing:
         assert run.answer_detail["vectors"] == "TF-IDF"
 
 
+class RuledMeanwhile:
+    """Vectors whose first call fails, while the driver's next beat learns that there is a rule."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.asked = 0
+
+    async def embed(self, endpoint: Endpoint, texts: Sequence[str]) -> Embeddings:
+        self.asked += 1
+        self.process.has_rules = True
+        raise CallFailed("server", "come back later", retryable=True, retry_after_s=0)
+
+
+@pytest.mark.parametrize(("planner", "reader"), [("routerdc", "embedded:"), ("smoothie", "sink:")])
+def test_a_rule_that_is_made_while_it_is_tried_again_holds_the_next_try(
+    admin: User,
+    ultra: Profile,
+    drive: Drive,
+    process: Process,
+    scores: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    planner: str,
+    reader: str,
+) -> None:
+    train("routerdc", scores)
+    assert admin.home_project is not None
+    for name in ("secret", "trusted"):
+        add_tag(project=admin.home_project, name=name, by=admin, now=timezone.now())
+    FlowRule.objects.create(carries="secret", needs="trusted", created_at=timezone.now())
+    process.has_rules = False
+    meanwhile = RuledMeanwhile(process)
+    monkeypatch.setattr(process.gateway, "embed", meanwhile.embed)
+    ultra.planner = planner
+    secret = Labels(tags=("secret",))
+
+    run = drive(submit_run(task=TASK, profile=ultra, by=admin, now=timezone.now(), labels=secret))
+
+    assert (run.status, run.hold) == (Run.Status.HELD, Run.Hold.RULES), run.error
+    assert reader in {each["reader"] for each in run.held_by["rules"]}
+    assert meanwhile.asked == 1
+    assert [event.verb for event in embeddings(run)] == ["embedding.failed"]
+
+
 class FakeGateway:
     async def embed(self, endpoint: Endpoint, texts: Sequence[str]) -> Embeddings:
         return Embeddings(((1.0,),), Usage(9), Decimal("0.5"), duration_ms=12.0, model=endpoint.model)
@@ -362,11 +408,13 @@ def test_a_bill_that_is_written_twice_is_paid_once(admin: User, ultra: Profile) 
     frozen = Worker.objects.get(slug="sim-embed").freeze()
     asking = Embedding(driving.run, driving.desk, process, notes)
 
-    assert finished(asking.vectors([TASK], frozen=frozen, what="task")) == ((1.0,),)
+    async def check() -> None:
+        """No rule is in force."""
+
+    assert finished(asking.vectors([TASK], frozen=frozen, what="task", check=check)) == ((1.0,),)
 
     run = driving.told()
     assert (run.input_tokens, run.cost_usd) == (9, Decimal("0.5"))
-    assert len(embeddings(run)) == 1
 
 
 def test_vectors_are_named_by_their_numbers() -> None:
