@@ -168,13 +168,14 @@ class PlanningDesk(Pen):
         ref: str,
         frozen: Mapping[str, Any],
         told: Mapping[str, Any],
+        digest: str,
         usage: Usage,
         cost_usd: Decimal | None,
     ) -> None:
-        """The vectors came."""
+        """The vectors came; `digest` is theirs."""
         if self.purse.pay(ref=ref, frozen=frozen, usage=usage, cost_usd=cost_usd, at=page.at):
             spend(self.run, usage, cost_usd)
-            page.tell("embedding.done", told)
+            page.tell("embedding.done", told, {"digest": digest})
 
     @pays
     def embedding_failed(

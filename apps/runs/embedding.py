@@ -101,15 +101,18 @@ class Embedding:
             await self.notes.write(partial(tell, ref=embedding_ref(self.run, about["call"]), frozen=frozen))
             raise
         await place.heard(None)
-        told = about | {"dims": found.dims, "digest": digest_of(found.vectors)}
-        told |= _bill(found.usage, found.cost_usd, found.duration_ms)
-        tell = partial(self.desk.embedded, told=told, usage=found.usage, cost_usd=found.cost_usd)
+        told = about | {"dims": found.dims} | _bill(found.usage, found.cost_usd, found.duration_ms)
+        digest = digest_of(found.vectors)
+        tell = partial(self.desk.embedded, told=told, digest=digest, usage=found.usage, cost_usd=found.cost_usd)
         await self.notes.write(partial(tell, ref=embedding_ref(self.run, about["call"]), frozen=frozen))
         return found
 
 
 def digest_of(vectors: Sequence[Vector]) -> str:
-    """Names the vectors in a trail that does not keep them: their numbers as eight bytes each, little end first."""
+    """Names the vectors in a trail that does not keep them: their numbers as eight bytes each, little end first.
+
+    It has no salt: whoever guesses what was embedded can tell by it, so it is a text, to be erased with the others.
+    """
     digest = sha256()
     for vector in vectors:
         digest.update(struct.pack(f"<{len(vector)}d", *vector))

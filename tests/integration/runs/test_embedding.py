@@ -1,6 +1,7 @@
 """Vectors from an embedding worker: trained on, planned by, compared by; asked for, paid for and told of."""
 
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +14,14 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.audit import log as audit
 from apps.audit.log import Read
+from apps.audit.models import Event
 from apps.conductor.models import Learnt
 from apps.runs.desk import Page
 from apps.runs.embedding import Embedding, digest_of
 from apps.runs.labels import Labels
 from apps.runs.models import Run
 from apps.runs.process import Process
+from apps.runs.retention.erasing import erase_run
 from apps.runs.services import fork_run, submit_run
 from apps.workers.calls import CallFailed, Endpoint, Usage
 from apps.workers.embedding import Embeddings
@@ -324,6 +327,23 @@ class TestComparing:
         assert run.answer_detail["vectors"] == "TF-IDF"
 
 
+def test_the_digest_of_vectors_goes_with_what_they_are_of(admin: User, ultra: Profile, drive: Drive) -> None:
+    ultra.planner = "smoothie"
+    run = drive(submit(admin, ultra))
+    [event] = embeddings(run)
+    digest = event.texts["digest"]
+    assert digest is not None
+    assert "digest" not in event.data, "data is sealed for ever"
+
+    erase_run(run=run, reason="They asked for it.", by=admin, now=timezone.now() + timedelta(days=1))
+
+    [event] = embeddings(run)
+    assert event.texts == {"digest": None}, "whoever guesses the answers could tell by it"
+    sealed = Event.objects.filter(trail__name=run.trail)
+    assert sealed.exists()
+    assert not sealed.filter(line__contains=digest).exists()
+
+
 class RuledMeanwhile:
     """Vectors whose first call fails, while the driver's next beat learns that there is a rule."""
 
@@ -415,6 +435,8 @@ def test_a_bill_that_is_written_twice_is_paid_once(admin: User, ultra: Profile) 
 
     run = driving.told()
     assert (run.input_tokens, run.cost_usd) == (9, Decimal("0.5"))
+    [event] = embeddings(run)
+    assert event.texts == {"digest": digest_of([(1.0,)])}
 
 
 def test_vectors_are_named_by_their_numbers() -> None:
