@@ -1,4 +1,4 @@
-"""The web process: Django's pages over HTTP, Channels' consumers over WebSockets, from our own origins alone."""
+"""The web process: Django's pages over HTTP, Channels' consumers over WebSockets, from our own pages alone."""
 
 import os
 
@@ -10,13 +10,13 @@ pages = get_asgi_application()  # loads the apps, which what follows imports
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 
+from apps.web.live.origins import OwnPagesAlone
 from apps.web.urls import sockets
 
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(sockets))),
+        "websocket": OwnPagesAlone(AuthMiddlewareStack(URLRouter(sockets))),
     }
 )

@@ -107,8 +107,9 @@ async def test_a_run_that_never_was_is_refused_the_same_way(browser: Client, vie
     assert viewer.closed == 4404
 
 
-async def test_another_site_cannot_open_one(run: Run, browser: Client, view: View) -> None:
-    viewer = await view(browser, path(run), origin=(b"origin", b"https://example.org"))
+@pytest.mark.parametrize("origin", [b"https://example.org", b"http://localhost:3000", b"https://localhost"])
+async def test_another_site_cannot_open_one(run: Run, browser: Client, view: View, origin: bytes) -> None:
+    viewer = await view(browser, path(run), origin=(b"origin", origin))
 
     assert viewer.closed is not None
 
