@@ -15,7 +15,12 @@ from apps.audit.models import Event
 from apps.audit.rows import Row
 
 AT_ONCE = 500
-READ = "SELECT digest, salt, text, erased_at FROM audit_payload WHERE digest = ANY(%s)"
+# A time without end, which nobody erases at, has no place in Python.
+READ = """
+    SELECT digest, salt, text, CASE WHEN isfinite(erased_at) THEN erased_at WHEN erased_at IS NOT NULL THEN 'epoch' END
+    FROM audit_payload
+    WHERE digest = ANY(%s)
+"""
 
 Named = Mapping[str, str]
 """The digests of an event's texts, by name."""
@@ -27,7 +32,7 @@ class Texts:
 
     wrong: dict[str, str] = field(default_factory=dict)  # digest: why
     erased: dict[str, datetime] = field(default_factory=dict)  # digest: when
-    erasures: set[tuple[str, datetime]] = field(default_factory=set)  # a trail, and when something of it was erased
+    erasures: dict[tuple[str, datetime], int] = field(default_factory=dict)  # (trail, when) -> the event that says so
 
     @classmethod
     def of(cls, events: Iterable[tuple[Row, Named]]) -> "Texts":
@@ -56,8 +61,8 @@ class Texts:
     def _look_for_erasures(self, rows: Sequence[Row]) -> None:
         """An erasure is told in the trail of what was erased, which other trails have as their events' subject."""
         trails = {name for row in rows for name in (row.trail, row.subject)}
-        told = Event.objects.filter(trail__name__in=trails, verb__endswith=".erased")
-        self.erasures = set(told.values_list("trail__name", "at"))
+        told = Event.objects.filter(trail__name__in=trails, verb__endswith=".erased").order_by("seq")
+        self.erasures = {(name, at): seq for name, at, seq in told.values_list("trail__name", "at", "seq")}
 
     def break_of(self, row: Row, named: Named) -> Break | None:
         """The first of an event's texts with which something is wrong."""
@@ -68,6 +73,13 @@ class Texts:
 
     def _fault(self, row: Row, digest: str) -> str:
         erased_at = self.erased.get(digest)
-        if erased_at and not self.erasures & {(row.trail, erased_at), (row.subject, erased_at)}:
+        if erased_at and not self._is_told(row, erased_at):
             return "was erased, and no event says so"
         return self.wrong.get(digest, "")
+
+    def _is_told(self, row: Row, erased_at: datetime) -> bool:
+        """Whether a later event of its trail says so, or its subject's: nobody erases what is not there yet."""
+        if self.erasures.get((row.trail, erased_at), 0) > row.seq:
+            return True
+        is_of_subject = row.subject != row.trail and (row.subject, erased_at) in self.erasures
+        return is_of_subject and datetime.fromisoformat(row.at) <= erased_at

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks an export of a Conductor Studio: `python verify.py`, where it was unpacked. It needs nothing of the studio.
+"""Checks an export of a Conductor Studio where it was unpacked: `python3 -I verify.py`. It needs nothing of the studio.
 
 Nothing that the files say of themselves is believed: every hash is computed again, from the first event to the last.
 Only signatures need more than Python brings: the package `cryptography`. Without it they are said to be unchecked.
@@ -26,6 +26,7 @@ FORMAT = "conductor-studio-export/1"
 GENESIS = "0" * 64  # what the first event of every trail follows
 MOST_SHOWN = 20
 A_MINUTE = timedelta(minutes=1)  # in which an anchor may have been on its way while the export was begun
+A_DAY = timedelta(days=1)  # in which the longest export is written, and what it has not reached yet may be erased
 
 # What a row of each file must have.
 PART = {"trail": str, "first": int, "last": int, "after": str, "head": str}
@@ -57,8 +58,9 @@ class Export:
         self.forgotten: list[int] = []  # anchors that were kept outside and that the studio does not know any more
         self.missed: set[str] = set()  # trails that such anchors name, and that must be here
         self.text: Row | None = None  # the next one
-        self.erased: dict[tuple[str, str, str], str] = {}  # (trail, subject, when) -> the first text erased then
-        self.erasures: set[tuple[str, str]] = set()  # (trail, when) of events that say so
+        # (trail, subject, when) -> the last text erased then, the place of the event that named it, and its time
+        self.erased: dict[tuple[str, str, str], tuple[str, int, str]] = {}
+        self.erasures: dict[tuple[str, str], int] = {}  # (trail, when) -> the place of the event that says so
         self.trails: set[str] = set()
 
     def check(self) -> None:
@@ -88,7 +90,7 @@ class Export:
         try:
             manifest = json.loads(text)
             is_known = manifest["format"] == FORMAT and all(type(manifest[part]) is dict for part in ("files", "scope"))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             is_known = False
         if not is_known:
             raise Broken(f"manifest.json is not one of {FORMAT}")
@@ -119,15 +121,15 @@ class Export:
     # --- anchors: what trails once were ------------------------------------------------------------------------------
 
     def _read_anchors(self) -> None:
-        hashes = {}
+        outside = {}
+        for row in _rows(self.kept, ANCHOR) if self.kept else ():  # what they say of trails is believed first
+            outside[row["seq"]] = row["hash"]
+            self._take(row, f"anchor {row['seq']}, which was kept outside,")
         for row in _rows(self.folder / "anchors.jsonl", ANCHOR):
-            hashes[row["seq"]] = row["hash"]
+            if outside.get(row["seq"], row["hash"]) != row["hash"]:
+                self.problems.append(f"anchor {row['seq']} is not the one that was kept outside")
             self._take(row, f"anchor {row['seq']}")
             self.counts["anchors"] += 1
-        for row in _rows(self.kept, ANCHOR) if self.kept else ():
-            if hashes.get(row["seq"], row["hash"]) != row["hash"]:
-                self.problems.append(f"anchor {row['seq']} is not the one that was kept outside")
-            self._take(row, f"anchor {row['seq']}, which was kept outside,")
         if self.forgotten:
             known = self.manifest["last_anchor"]
             self.problems.append(f"anchors {known + 1} to {max(self.forgotten)} are gone: they were kept outside")
@@ -139,7 +141,7 @@ class Export:
             heads = [(str(trail), int(seq), str(hash_)) for trail, seq, hash_ in content["data"]["heads"]]
             is_sealed = _hash(row["prev"], row["line"]) == row["hash"] and len(row["prev"]) == 64
             is_sealed = is_sealed and (content["trail"], content["seq"]) == ("anchors", row["seq"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             is_sealed = False
         if not is_sealed:
             self.problems.append(f"{label} is not what was sealed: its text or its hash was changed")
@@ -153,7 +155,11 @@ class Export:
             is_older = True  # an anchor that the studio sealed, and that its database has forgotten
             self.forgotten.append(row["seq"])
         for trail, seq, hash_ in heads:
-            self.pins.setdefault(trail, {})[seq] = (hash_, label)
+            known, by = self.pins.setdefault(trail, {}).setdefault(seq, (hash_, label))
+            if known != hash_:
+                self.problems.append(
+                    f"trail {trail}: {label} names another event {seq} than {by.rstrip(',')}: it was made anew"
+                )
             if is_older and scope.get("kind") != "time":
                 self.reached[trail] = max(seq, self.reached.get(trail, 0))
             if is_older and scope.get("kind") == "all" and content.get("project") in scope.get("projects", ()):
@@ -171,7 +177,7 @@ class Export:
             while event is not None and event["trail"] == part["trail"]:
                 found = found or walk.step(event) or (self._wrong_text(event, walk.content, texts) if texts else "")
                 if not found and walk.content["verb"].endswith(".erased"):
-                    self.erasures.add((event["trail"], walk.content["at"]))
+                    self.erasures[event["trail"], walk.content["at"]] = event["seq"]
                 event = next(events, None)
             found = found or walk.end(self.reached.get(part["trail"], 0))
             while texts and self.text and self.text["trail"] == part["trail"]:
@@ -201,7 +207,8 @@ class Export:
             if found := self._wrong(row, named.pop(row["name"], "")):
                 return f"{words} {found}"
             if "erased_at" in row:
-                self.erased.setdefault((row["trail"], content["subject"], row["erased_at"]), words)
+                key = (row["trail"], content["subject"], row["erased_at"])
+                self.erased[key] = (words, event["seq"], content["at"])
         return f"the text “{min(named)}” of event {event['seq']} is not in the export" if named else ""
 
     def _wrong(self, row: Row, digest: str) -> str:
@@ -217,12 +224,15 @@ class Export:
         return "is not the one that was sealed"
 
     def _check_erasures(self) -> None:
-        """Whether an event says of each erased text that it was: in its trail, or in that of the run it is about."""
+        """Whether an event says of each erased text that it was: a later one of its trail, or of its subject's."""
         made_at = _time(self.manifest["made_at"])
-        for (trail, subject, at), words in self.erased.items():
-            is_told = {(trail, at), (subject, at)} & self.erasures
+        for (trail, subject, at), (words, seq, happened) in self.erased.items():
+            is_told = self.erasures.get((trail, at), 0) > seq
+            if subject != trail and (subject, at) in self.erasures:
+                is_told = is_told or _time(happened) <= _time(at)
             is_told_elsewhere = subject.startswith("run:") and subject not in self.trails
-            if not is_told and not is_told_elsewhere and _time(at) <= made_at:
+            is_told_later = made_at < _time(at) < made_at + A_DAY
+            if not is_told and not is_told_elsewhere and not is_told_later:
                 self.problems.append(f"trail {trail}: {words} was erased, and no event says so")
 
 
@@ -271,7 +281,7 @@ def _rows(path: Path, fields: dict[str, type]) -> Iterator[Row]:
             try:
                 row = json.loads(line)
                 is_sound = all(type(row[name]) is kind for name, kind in fields.items())
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 is_sound = False
             if not is_sound:
                 raise Broken(f"line {number} of {path.name} cannot be read")
@@ -284,7 +294,7 @@ def _content(event: Row) -> Row | None:
         content: Row = json.loads(event["line"])
         is_it = (content["trail"], content["seq"]) == (event["trail"], event["seq"]) and type(content["texts"]) is dict
         return content if is_it and all(type(content[name]) is str for name in ("at", "verb", "subject")) else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -217,6 +217,31 @@ def test_a_text_that_was_erased_and_no_event_says_so_is_named(kept: Kept, tmp_pa
     assert problems(kept, tmp_path) == ["trail run:a: the text “said” of event 2 was erased, and no event says so"]
 
 
+def test_a_text_of_an_event_behind_its_erasure_was_not_erased_by_it(kept: Kept, tmp_path: Path) -> None:
+    kept.erase(0, told_in="run:a")
+    kept.add("run:c", "Kept.", "Taken away.")
+    event = sealed("run:c", 1, before=chain.GENESIS, data={}, texts={"said": kept.said[-2].digest}, verb="run.erased")
+    after = sealed("run:c", 2, before=event.hash, data={}, texts={"said": kept.said[-1].digest})
+    kept.lines[-2:] = [event, after]
+    kept.bounds[-1] = replace(kept.bounds[-1], head=after.hash)
+    kept.said[-1] = replace(kept.said[-1], salt=None, text=None, erased_at=NOON)
+
+    assert problems(kept, tmp_path) == ["trail run:c: the text “said” of event 2 was erased, and no event says so"]
+
+
+def test_a_text_that_was_erased_long_after_the_export_was_made_is_named(kept: Kept, tmp_path: Path) -> None:
+    kept.said[1] = replace(kept.said[1], salt=None, text=None, erased_at=NOON + timedelta(days=400))
+
+    assert problems(kept, tmp_path) == ["trail run:a: the text “said” of event 2 was erased, and no event says so"]
+
+
+def test_a_line_nested_too_deep_to_be_read_is_named(kept: Kept, tmp_path: Path) -> None:
+    deep = '{"a":' + "[" * 5000 + "]" * 5000 + "}"
+    kept.lines[1] = replace(kept.lines[1], line=deep, hash=chain.seal(kept.lines[0].hash, deep))
+
+    assert problems(kept, tmp_path) == ["trail run:a: event 2 is sealed, but its line is no event of this place"]
+
+
 def test_a_text_that_is_not_there_at_all_is_named(kept: Kept, tmp_path: Path) -> None:
     del kept.said[2]
 
@@ -280,6 +305,15 @@ def test_a_trail_that_was_made_anew_contradicts_its_anchor(kept: Kept, tmp_path:
     ]
 
 
+def test_anchors_that_name_different_events_of_one_place_contradict_each_other(kept: Kept, tmp_path: Path) -> None:
+    made_anew(kept, 0)
+    kept.anchor(("run:a", 3))  # in good faith: the studio signs what it finds
+
+    found = problems(kept, tmp_path)
+
+    assert found[0] == "trail run:a: anchor 3 names another event 3 than anchor 2: it was made anew"
+
+
 def test_a_trail_and_its_anchors_made_anew_contradict_an_anchor_that_was_kept_outside(
     kept: Kept, tmp_path: Path
 ) -> None:
@@ -291,6 +325,7 @@ def test_a_trail_and_its_anchors_made_anew_contradict_an_anchor_that_was_kept_ou
     assert problems(kept, tmp_path) == [], "nothing inside tells: whoever holds the key and the database wrote it all"
     assert problems(kept, tmp_path, outside=outside) == [
         "anchor 1 is not the one that was kept outside",
+        "trail run:a: anchor 1 names another event 3 than anchor 2, which was kept outside: it was made anew",
         "trail run:a: event 2 is not the one that anchor 1, which was kept outside, names: the trail was made anew",
     ]
 
