@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from apps.accounts.models import Project
-from apps.runs.models import Run
+from apps.runs.models import Attempt, Run
 from apps.runs.nesting import is_nested
 from apps.workers.models import Conductor, FlowRule, Profile, Worker
 from apps.workflows import flow
@@ -84,6 +84,16 @@ class Flow:
         reads = next(point.reads for point in points if point.key == key)
         return frozenset().union(*(tags[source] for source in reads))
 
+    def written(self, workflow: Workflow, answered: Mapping[str, str]) -> list[list[str]] | None:
+        """What the instructions carry besides what the task does, by the round that they were written in.
+
+        None where no model wrote them: to be kept as `told` by a run that takes them over.
+        """
+        asked = self._asked(self._part)
+        if not asked.is_told:
+            return None
+        return [sorted(tags) for tags in flow.written(workflow, self._models(workflow, answered), asked)]
+
     # --- the run as points -----------------------------------------------------------------------------------------
 
     def _told(self, points: Sequence[Point], only: Collection[str] | None = None) -> list[Offence]:
@@ -95,9 +105,12 @@ class Flow:
     def _points(
         self, workflow: Workflow, answered: Mapping[str, str], instead: Mapping[str, Model] | None = None
     ) -> list[Point]:
-        setup = self.run.setup
-        part = part_of(setup, self.run.planned_by or setup["planner"])
-        return flow.points_of(workflow, self._models(workflow, answered) | dict(instead or {}), self._asked(part))
+        models = self._models(workflow, answered) | dict(instead or {})
+        return flow.points_of(workflow, models, self._asked(self._part))
+
+    @property
+    def _part(self) -> Frozen:
+        return part_of(self.run.setup, self.run.planned_by or self.run.setup["planner"])
 
     def _models(self, workflow: Workflow, answered: Mapping[str, str]) -> dict[str, Model]:
         pool = self.run.pool
@@ -121,13 +134,13 @@ class Flow:
         setup = self.run.setup
         conductor, embedder = part.get("conductor"), part.get("embedder")
         vectors = None if embedder is None else self._model(embedder, "worker")
-        planner = conductor if setup["planner"] != "saved" else None
-        told = told_in(setup, part)
+        is_saved = setup["planner"] == "saved"
+        planner = None if is_saved else conductor
         return Asked(
             task=frozenset(setup.get("tags", ())),
             files=tuple(frozenset(each["tags"]) for each in setup.get("attachments", ())),
-            is_told=told is not None,
-            wrote=frozenset(told or ()),
+            is_told=planner is not None or (is_saved and setup.get("told") is not None),
+            wrote=_told_in(setup) if is_saved else (),
             planner=None if planner is None else self._model(planner, _kind_of(part)),
             embedder=vectors if part.get("learnt") is not None else None,
             judge=vectors,
@@ -140,22 +153,27 @@ def part_of(setup: Frozen, name: str) -> Frozen:
     return instead if instead is not None and name != setup["planner"] else setup
 
 
-def told_in(setup: Frozen, part: Frozen) -> list[str] | None:
-    """The tags of the model that wrote the instructions with the task in sight; None where no model did."""
-    if setup["planner"] == "saved":
-        told: list[str] | None = setup.get("told")
-        return told
-    return None if part.get("conductor") is None else list(part["conductor"].get("tags", ()))
+def written_in(run: Run) -> list[list[str]] | None:
+    """What the instructions of the run carry, for another that takes them over. See `Flow.written`."""
+    return Flow.of(run, always=True).written(run.workflow or Workflow(steps=()), answered_in(run))
+
+
+def answered_in(run: Run) -> dict[str, str]:
+    """Whose reply the result of each step is that is done, a person's left out."""
+    replies = run.attempts.filter(status__in=(Attempt.Status.SUCCEEDED, Attempt.Status.REUSED)).exclude(worker="")
+    return dict(replies.order_by("number").values_list("step__key", "worker"))
 
 
 def problems_of(run: Run, workflow: Workflow, pool: Sequence[Frozen], *, is_fork: bool) -> list[Problem]:
     """What rules would hold a draft of `workflow` for, given to `pool`, as warnings at its steps.
 
-    Of a fork nothing is approved yet, whatever was of `run`.
+    Of a fork nothing is approved yet, whatever was of `run`, and its instructions carry what they did in that.
     """
     other = copy(run)
     other.setup = run.setup | {"pool": list(pool)}
-    other.excepted = [] if is_fork else run.excepted
+    if is_fork:
+        other.setup |= {"planner": "saved", "told": written_in(run)}
+        other.excepted = []
     numbers = {key: number for number, key in enumerate(workflow.keys, start=1)}
     names = {each["slug"]: each["name"] for each in _everybody(other.setup)}
     return [
@@ -187,6 +205,13 @@ def as_told(offences: Sequence[Offence]) -> list[dict[str, Any]]:
         }
         for each in offences[:MOST_TOLD]
     ]
+
+
+def _told_in(setup: Frozen) -> tuple[frozenset[str], ...]:
+    told: Sequence[Any] = setup.get("told") or ()
+    if any(isinstance(each, str) for each in told):  # kept before rounds were told apart
+        told = [told]
+    return tuple(frozenset(each) for each in told)
 
 
 def _kind_of(part: Frozen) -> Kind:

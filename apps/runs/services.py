@@ -25,8 +25,8 @@ from apps.core.errors import Conflict, Denied, Invalid
 from apps.runs import log, tasks
 from apps.runs.calls import close_over
 from apps.runs.claim import has_no_heart
-from apps.runs.erased import check_not_erased, check_still_whole
-from apps.runs.flow import part_of, told_in
+from apps.runs.erased import check_may_be_copied, check_not_erased
+from apps.runs.flow import written_in
 from apps.runs.freezing import check_prices, freeze, frozen, limit_of
 from apps.runs.labels import NO_LABELS, Labels, check_tags
 from apps.runs.live import channel_layer
@@ -186,8 +186,7 @@ def fork_run(
     check_may(by, Deed.ACT, parent.project)
     check_not_erased(parent)
     # Whoever wrote the instructions wrote them: what that planner had read goes on with them, whoever edits a few.
-    told = told_in(parent.setup, part_of(parent.setup, parent.planned_by or parent.setup["planner"]))
-    setup = parent.setup | SAVED | {"pool": pool_for(parent), "review": False, "told": told}
+    setup = parent.setup | SAVED | {"pool": pool_for(parent), "review": False, "told": written_in(parent)}
     run = Run(
         project=parent.project,
         owner=by,
@@ -233,8 +232,8 @@ def _start(
         run.workflow_body = workflow.model_dump(mode="json")
     try:
         with transaction.atomic():
-            if run.parent is not None:
-                check_still_whole(run.parent)
+            for source in filter(None, (run.parent, run.beside)):
+                check_may_be_copied(source)
             run.save(force_insert=True)
             entries = [_submitted(run, reason), *also]
             if workflow is not None:

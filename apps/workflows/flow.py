@@ -142,14 +142,14 @@ class Asked:
     """What a run's texts carry from the beginning, and who is asked in it besides its steps' workers.
 
     `is_told`: the instructions were written by a model that had read the task, and carry what that carries, whatever a
-    step is shown; `wrote` are the tags of a model that did so before and is not asked again. `planner` and those after
-    it are None where no model is asked.
+    step is shown. Where it did so for another run and is not asked again, `wrote` says what they carry besides the task
+    (`written`), those of the first round first. `planner` and those after it are None where no model is asked.
     """
 
     task: frozenset[str] = frozenset()
     files: tuple[frozenset[str], ...] = ()
     is_told: bool = True
-    wrote: frozenset[str] = frozenset()
+    wrote: tuple[frozenset[str], ...] = ()
     planner: Model | None = None
     embedder: Model | None = None  # of the task, for the planner
     judge: Model | None = None  # of the answers among which the sink selects
@@ -160,7 +160,10 @@ class Asked:
         return (TASK, *(file_key(number) for number in range(1, len(self.files) + 1)))
 
     def plan(self, number: int, shown: Sequence[str]) -> Point:
-        return Point(plan_key(number), (*self.given, *shown), self.planner, self.wrote)
+        """The planner, shown the steps `shown`; of what it wrote before it is known what all that carried."""
+        known = self.wrote[:number]
+        shown = () if number <= len(self.wrote) else shown
+        return Point(plan_key(number), (*self.given, *shown), self.planner, known[-1] if known else frozenset())
 
 
 def plan_key(number: int) -> str:
@@ -185,13 +188,13 @@ def points_of(workflow: Workflow, models: Mapping[str, Model], asked: Asked) -> 
 
     A planner that plans again was shown every result there was, and its instructions carry those on.
     """
-    points, known, round = points_before(asked), list[str](), 1
+    points, known, rounds = points_before(asked), list[str](), {1}
     for step in workflow.steps:
-        if asked.is_told and step.round > round:
-            round = step.round
-            points.append(asked.plan(round, known))
+        if asked.is_told and step.round not in rounds:
+            rounds.add(step.round)
+            points.append(asked.plan(step.round, known))
         task = asked.given if workflow.show_task else ()
-        told = (plan_key(round),) if asked.is_told else ()
+        told = (plan_key(step.round),) if asked.is_told else ()
         reads = [key for key in step.access if key in known]
         points.append(Point(step.key, (*task, *reads, *told), models.get(step.key)))
         known.append(step.key)
@@ -203,3 +206,18 @@ def points_of(workflow: Workflow, models: Mapping[str, Model], asked: Asked) -> 
 def points_further(workflow: Workflow, models: Mapping[str, Model], asked: Asked) -> list[Point]:
     """The same, and behind it the planner, which is about to plan once more, shown everything there is."""
     return [*points_of(workflow, models, asked), asked.plan(workflow.rounds + 1, workflow.keys)]
+
+
+def written(workflow: Workflow, models: Mapping[str, Model], asked: Asked) -> tuple[frozenset[str], ...]:
+    """What the instructions of each round carry besides what is given: they still do in a run that takes them over.
+
+    There the steps may be others, and what a planner had been shown is no longer told by them.
+    """
+    carries = carried(points_of(workflow, models, asked))
+    given = frozenset().union(*(carries[key] for key in asked.given))
+    found, so_far = list[frozenset[str]](), frozenset[str]()
+    for number in range(1, max(workflow.rounds, len(asked.wrote)) + 1):
+        itself = asked.plan(number, ()).adds
+        so_far |= itself | (carries.get(plan_key(number), frozenset()) - given)
+        found.append(so_far)
+    return tuple(found)

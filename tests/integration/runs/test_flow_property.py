@@ -17,7 +17,7 @@ from apps.accounts.models import User
 from apps.runs.labels import Labels
 from apps.runs.models import Run
 from apps.runs.services import fork_run, submit_run
-from apps.workers.models import Fallback, FlowRule, Profile, Tag, Worker
+from apps.workers.models import Conductor, Fallback, FlowRule, Profile, Tag, Worker
 from apps.workflows.workflow import Step, Workflow
 from tests.integration.runs.drawn import WORKERS, edited, workflows
 from tests.simulators import Simulator
@@ -39,13 +39,17 @@ class Drawn:
     workers: Mapping[str, frozenset[str]]
     rules: tuple[Pair, ...]
     failing: str  # a worker that does not answer, so that the next one stands in; empty: none
+    planner: frozenset[str] | None = None  # the tags of the model that wrote the workflow; None: a person did
 
 
 @st.composite
 def drawings(draw: st.DrawFn) -> Drawn:
     tags = st.sampled_from([frozenset[str](), *SOME])  # few, so that rules are about what is there
     pair = st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS))
+    planner = draw(st.none() | tags)
     flow = named(draw(workflows(st.just("new"), max_steps=5)))
+    if planner is not None:
+        flow = in_rounds(draw, flow)
     return Drawn(
         flow=flow,
         other=named(edited(draw, flow, st.just("new"))),
@@ -53,6 +57,7 @@ def drawings(draw: st.DrawFn) -> Drawn:
         workers={slug: draw(tags) for slug in WORKERS},
         rules=tuple(dict.fromkeys([("amber", "blue"), *draw(st.lists(pair, max_size=1))])),
         failing=draw(st.sampled_from(["", *WORKERS])),
+        planner=planner,
     )
 
 
@@ -62,14 +67,51 @@ def named(flow: Workflow) -> Workflow:
     return flow.model_copy(update={"steps": tuple(steps)})
 
 
-def read_by(key: str, flow: Workflow, drawn: Drawn, answered: Mapping[str, str]) -> frozenset[str]:
-    """The tags of all that a step's model is shown: down every way, to the task and to whoever answered."""
+def in_rounds(draw: Callable[[st.SearchStrategy[int]], int], flow: Workflow) -> Workflow:
+    """The workflow as though it had been planned in rounds, each when all before it was done: so it reads that here."""
+    steps, round = list[Step](), 1
+    for step in flow.steps:
+        round += draw(st.integers(0, 1)) if steps else 0
+        before = [each.key for each in steps if each.round < round or each.key in step.access]
+        steps.append(step.model_copy(update={"round": round, "access": tuple(before)}))
+    return flow.model_copy(update={"steps": tuple(steps)})
+
+
+def read_by(
+    key: str,
+    flow: Workflow,
+    drawn: Drawn,
+    answered: Mapping[str, str],
+    said: Mapping[int, frozenset[str]] | None = None,
+) -> frozenset[str]:
+    """The tags of all that a step's model is shown: down every way, to the task and to whoever answered.
+
+    `said` are those of the instructions of each round, where they were written in another run than this.
+    """
     step = flow.step(key)
     shown = drawn.task if flow.show_task else frozenset[str]()
+    shown |= written_for(step.round, flow, drawn, answered) if said is None else said[step.round]
     for source in step.access:
-        answerer = answered.get(source, flow.step(source).worker)
-        shown |= read_by(source, flow, drawn, answered) | drawn.workers[answerer]
+        shown |= carried_by(source, flow, drawn, answered, said)
     return shown
+
+
+def carried_by(
+    key: str,
+    flow: Workflow,
+    drawn: Drawn,
+    answered: Mapping[str, str],
+    said: Mapping[int, frozenset[str]] | None = None,
+) -> frozenset[str]:
+    return read_by(key, flow, drawn, answered, said) | drawn.workers[answered.get(key, flow.step(key).worker)]
+
+
+def written_for(round: int, flow: Workflow, drawn: Drawn, answered: Mapping[str, str]) -> frozenset[str]:
+    """The tags of all that whoever wrote the instructions of a round had read, and its own."""
+    if drawn.planner is None:
+        return frozenset()
+    before = [step.key for step in flow.steps if step.round < round]
+    return drawn.task.union(drawn.planner, *(carried_by(key, flow, drawn, answered) for key in before))
 
 
 def is_forbidden(slug: str, shown: frozenset[str], drawn: Drawn) -> bool:
@@ -96,13 +138,32 @@ def arrange(drawn: Drawn) -> None:
             Fallback.objects.create(worker=worker, instead=Worker.objects.get(slug=slug), position=at)
 
 
-def check_calls(run: Run, flow: Workflow, drawn: Drawn, simulator: Simulator) -> None:
+def answers(run: Run) -> dict[str, str]:
+    return dict(run.attempts.filter(status__in=["succeeded", "reused"]).values_list("step__key", "worker"))
+
+
+def check_calls(
+    run: Run, flow: Workflow, drawn: Drawn, simulator: Simulator, said: Mapping[int, frozenset[str]] | None = None
+) -> None:
     """No call of the log was forbidden, by what its step could read of who really answered."""
-    answered = dict(run.attempts.filter(status__in=["succeeded", "reused"]).values_list("step__key", "worker"))
+    answered = answers(run)
     for row in simulator.log():
         slug = row["model"].partition(":")[0]
         [key] = ASSIGNED.findall(row["messages"][0]["content"])[-1:]
-        assert not is_forbidden(slug, read_by(key, flow, drawn, answered), drawn), (key, slug)
+        assert not is_forbidden(slug, read_by(key, flow, drawn, answered, said), drawn), (key, slug)
+
+
+def submit(drawn: Drawn, admin: User, mini: Profile) -> Run:
+    """A run of the drawn workflow; where a model is to have written it, as though its conductor had."""
+    labels = Labels(tags=tuple(sorted(drawn.task)))
+    run = submit_run(task=TASK, profile=mini, by=admin, now=timezone.now(), workflow=drawn.flow, labels=labels)
+    if drawn.planner is not None:
+        conductor = Conductor.objects.get(slug="sim-conductor")
+        conductor.tags = sorted(drawn.planner)
+        conductor.save()
+        run.setup |= {"planner": "conductor", "conductor": conductor.freeze()}
+        run.save()
+    return run
 
 
 def steps(*given: tuple[str, str, tuple[str, ...]]) -> Workflow:
@@ -119,6 +180,17 @@ PASSED_OVER = Drawn(
     ALONE, ALONE, AMBER, {"sim-atlas": BLUE, "sim-birch": NONE, "sim-cedar": BLUE}, (RULE,), "sim-atlas"
 )
 ADDED = Drawn(PAIR, PAIR, NONE, {"sim-atlas": NONE, "sim-birch": AMBER, "sim-cedar": NONE}, (RULE,), "sim-atlas")
+# A planner that had read what a tagged model said quotes it in the next round; and then that model's step is deleted.
+LATER = Step(key="s2", instruction="Describe s2", worker="sim-cedar", round=2)
+QUOTED = Drawn(
+    Workflow(steps=(*ALONE.steps, LATER)),
+    Workflow(steps=(LATER,)),
+    NONE,
+    {"sim-atlas": AMBER, "sim-birch": NONE, "sim-cedar": NONE},
+    (RULE,),
+    "",
+    planner=NONE,
+)
 
 
 # Drawn before anything runs; but a database pool's threads, too, use the `random` that hypothesis watches.
@@ -127,14 +199,14 @@ ADDED = Drawn(PAIR, PAIR, NONE, {"sim-atlas": NONE, "sim-birch": AMBER, "sim-ced
 @given(drawn=drawings())
 @example(drawn=PASSED_OVER)
 @example(drawn=ADDED)
+@example(drawn=QUOTED)
 def test_no_call_is_made_that_a_rule_forbids_and_none_is_kept_from_being_made_without_one(
     drawn: Drawn, admin: User, mini: Profile, drive: Drive, simulator: Simulator
 ) -> None:
     arrange(drawn)
-    labels = Labels(tags=tuple(sorted(drawn.task)))
     simulator.forget()
 
-    run = drive(submit_run(task=TASK, profile=mini, by=admin, now=timezone.now(), workflow=drawn.flow, labels=labels))
+    run = drive(submit(drawn, admin, mini))
 
     check_calls(run, drawn.flow, drawn, simulator)
     is_held = run.status == Run.Status.HELD and run.hold == Run.Hold.RULES
@@ -146,6 +218,7 @@ def test_no_call_is_made_that_a_rule_forbids_and_none_is_kept_from_being_made_wi
     assert is_held or run.is_ended
 
     simulator.forget()
+    said = {step.round: written_for(step.round, drawn.flow, drawn, answers(run)) for step in drawn.flow.steps}
     fork = drive(fork_run(parent=run, workflow=drawn.other, by=admin, now=timezone.now()))
-    check_calls(fork, drawn.other, drawn, simulator)
+    check_calls(fork, drawn.other, drawn, simulator, said)
     assert fork.is_ended or fork.hold == Run.Hold.RULES

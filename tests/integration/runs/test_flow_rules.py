@@ -15,6 +15,7 @@ from apps.core.errors import Conflict, Invalid
 from apps.runs.excepting import except_run
 from apps.runs.experiments import go_on as carry_on
 from apps.runs.experiments import start_experiment
+from apps.runs.flow import problems_of
 from apps.runs.labels import Attachment, Labels, attach
 from apps.runs.models import Run, Step
 from apps.runs.services import fork_run, go_on, submit_run
@@ -326,6 +327,76 @@ def test_instructions_that_a_planner_wrote_carry_the_task_even_where_a_fork_does
 
     assert fork.hold == Run.Hold.RULES
     assert all(path[:2] == ["task:", "plan:1"] for path in paths(fork) if len(path) > 2)
+
+
+FIRST, SECOND = workflow(
+    ("s1", "Compute it.", "sim-atlas", []), ("s2", "Check what came of it: 4656.", "sim-birch", [])
+).steps
+IN_ROUNDS = Workflow(steps=(FIRST, SECOND.model_copy(update={"round": 2})))
+
+
+def planned(run: Run) -> Run:
+    """The run as though its workflow were its conductor's, who wrote the second round with the first in sight."""
+    run.setup |= {"planner": "conductor", "conductor": Conductor.objects.get(slug="sim-conductor").freeze()}
+    run.save()
+    return run
+
+
+def fork_of(parent: Run, flow: Workflow) -> Run:
+    return fork_run(parent=parent, workflow=flow, by=parent.owner, now=timezone.now(), fresh=flow.keys)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(IN_ROUNDS.steps[1:], id="the step that gave it is gone"),
+        pytest.param(IN_ROUNDS.steps[::-1], id="it comes later"),
+        pytest.param((FIRST.model_copy(update={"worker": "sim-cedar"}), IN_ROUNDS.steps[1]), id="another gives it"),
+    ],
+)
+def test_no_edit_of_a_fork_takes_from_an_instruction_what_its_planner_had_read(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, simulator: Simulator, left: tuple[Any, ...]
+) -> None:
+    Worker.objects.filter(slug="sim-atlas").update(tags=["secret"])
+    parent = drive(planned(submit(admin, mini, IN_ROUNDS, Labels())))
+    assert paths(parent) == [["s1", "plan:2", "s2"]]
+    simulator.forget()
+    edited = Workflow(steps=left)
+
+    fork = drive(fork_of(parent, edited))
+    another = drive(fork_of(fork, edited))
+
+    assert (fork.hold, paths(fork)) == (Run.Hold.RULES, [["plan:2", "s2"]])
+    assert (another.hold, paths(another)) == (Run.Hold.RULES, [["plan:2", "s2"]])
+    assert simulator.log() == []
+    assert [each.step for each in problems_of(parent, edited, parent.setup["pool"], is_fork=True)] == ["s2"]
+
+
+def test_what_a_stand_in_answered_is_carried_into_a_fork_by_what_was_planned_after_it(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, knobs: Callable[..., None], simulator: Simulator
+) -> None:
+    stand_ins("sim-atlas", "sim-cedar")
+    Worker.objects.filter(slug="sim-cedar").update(tags=["secret"])
+    knobs("sim-atlas", "fail=400")
+    reading = IN_ROUNDS.steps[1].model_copy(update={"access": ("s1",)})  # so that it begins when that has ended
+    parent = drive(planned(submit(admin, mini, Workflow(steps=(FIRST, reading)), Labels())))
+    assert (parent.held_by["step"], paths(parent)) == ("s2", [["s1", "s2"]])
+    simulator.forget()
+
+    fork = drive(fork_of(parent, Workflow(steps=IN_ROUNDS.steps[1:])))
+
+    assert (fork.hold, paths(fork)) == (Run.Hold.RULES, [["plan:2", "s2"]])
+    assert simulator.log() == []
+
+
+def test_a_fork_from_before_rounds_were_told_apart_still_carries_its_planners_tags(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive
+) -> None:
+    run = submit(admin, mini, IN_ROUNDS, Labels())
+    run.setup |= {"told": ["secret"]}
+    run.save()
+
+    assert paths(drive(run)) == [["plan:1", "s1"], ["plan:2", "s2"]]
 
 
 def test_a_planner_is_not_shown_results_that_it_may_not_read(

@@ -1,6 +1,8 @@
 """What may flow where, held against a slow oracle that walks every path there is."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def asked(draw: st.DrawFn) -> Asked:
         task=draw(some_tags),
         files=tuple(draw(st.lists(some_tags, max_size=2))),
         is_told=draw(st.booleans()),
-        wrote=draw(some_tags),
+        wrote=tuple(accumulate(draw(st.lists(some_tags, max_size=3)), frozenset.union)),  # later rounds read more
         planner=draw(st.none() | models),
         embedder=draw(st.none() | models),
         judge=draw(st.none() | models),
@@ -60,8 +62,9 @@ def reads_in(workflow: Workflow, told: Asked) -> dict[str, set[str]]:
         if told.is_told:
             reads[step.key].add(f"plan:{step.round}")
             if step.round > 1:
+                is_known = step.round <= len(told.wrote)  # from the run in which it was written
                 shown = {each.key for each in before if each.round < step.round}
-                reads[f"plan:{step.round}"] = given | shown
+                reads[f"plan:{step.round}"] = given | (set() if is_known else shown)
     if isinstance(workflow.sink, Select) and told.judge:
         reads["sink:"] = set(workflow.sink.over)
     return reads
@@ -70,8 +73,9 @@ def reads_in(workflow: Workflow, told: Asked) -> dict[str, set[str]]:
 def own_tags(workflow: Workflow, told: Asked, given_to: Mapping[str, Model]) -> dict[str, frozenset[str]]:
     own = {"task:": told.task, **{f"file:{at + 1}": tags for at, tags in enumerate(told.files)}}
     own |= {step.key: given_to[step.key].adds for step in workflow.steps}
-    planner = told.wrote | (told.planner.adds if told.planner else frozenset())
-    return own | {f"plan:{number}": planner for number in range(1, 8)}
+    itself = told.planner.adds if told.planner else frozenset()
+    wrote = [*told.wrote, *(told.wrote[-1:] * 7)] or [frozenset()] * 7
+    return own | {f"plan:{number}": itself | wrote[number - 1] for number in range(1, 8)}
 
 
 def paths_to(key: str, reads: Mapping[str, set[str]]) -> Iterator[tuple[str, ...]]:
@@ -125,6 +129,33 @@ def test_a_text_carries_the_tags_of_all_that_any_path_leads_from(data):
         assert carried[step.key] == frozenset().union(*(own.get(each, frozenset()) for each in origins))
 
 
+@given(st.data())
+def test_whatever_is_edited_an_instruction_that_is_taken_over_carries_all_that_it_did(data):
+    workflow, told = data.draw(workflows()), data.draw(asked())
+    given_to = {step.key: data.draw(models) for step in workflow.steps}
+    before = flow.carried(flow.points_of(workflow, given_to, told))
+    left = data.draw(st.permutations(workflow.steps).map(lambda steps: steps[: data.draw(st.integers(1, 6))]))
+    others = {step.key: data.draw(models) for step in left}
+    fork = Workflow(steps=tuple(step.model_copy(update={"access": ()}) for step in left), show_task=False)
+    wrote = flow.written(workflow, given_to, told)
+
+    after = flow.carried(flow.points_of(fork, others, replace(told, planner=None, wrote=wrote)))
+
+    if told.is_told:
+        for step in left:
+            assert after[step.key] == before[f"plan:{step.round}"] | others[step.key].adds
+
+
+@given(st.data())
+def test_a_workflow_that_is_taken_over_twice_carries_what_it_did_the_first_time(data):
+    workflow, told = data.draw(workflows()), data.draw(asked())
+    given_to = {step.key: data.draw(models) for step in workflow.steps}
+    once = flow.written(workflow, given_to, told)
+    fork = workflow.model_copy(update={"steps": workflow.steps[:1]})
+
+    assert flow.written(fork, {}, replace(told, planner=None, wrote=once)) == once
+
+
 # --- single cases, for the reader ------------------------------------------------------------------------------------
 
 
@@ -172,6 +203,20 @@ def test_a_planner_that_plans_again_is_shown_every_result():
     points = flow.points_further(once, {"s1": Model("cedar", adds=frozenset({"secret"}))}, told)
 
     assert [each.path for each in flow.offences(points, [SECRET])] == [("s1", "plan:2")]
+
+
+def test_an_instruction_carries_the_results_that_its_planner_had_read_where_the_step_that_gave_them_is_gone():
+    planned = steps(("s1", []), ("s2", []))
+    planned = planned.model_copy(update={"steps": (planned.steps[0], planned.steps[1].model_copy(update={"round": 2}))})
+    told, inside = Asked(planner=TRUSTED), {"s1": Model("cedar", adds=frozenset({"secret"})), "s2": PLAIN}
+    assert forbidden(planned, inside, told) == [("s1", "plan:2", "s2")]
+
+    wrote = flow.written(planned, inside, told)
+    alone = planned.model_copy(update={"steps": planned.steps[1:]})
+
+    assert wrote == (frozenset(), frozenset({"secret"}))
+    assert forbidden(alone, {"s2": PLAIN}, Asked(wrote=wrote)) == [("plan:2", "s2")]
+    assert forbidden(planned, {"s1": PLAIN, "s2": PLAIN}, Asked(wrote=wrote)) == [("plan:2", "s2")]
 
 
 def test_an_offence_is_named_by_all_that_was_approved_of_it():
