@@ -292,6 +292,7 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up: allauth 
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/m/ip,5/300s/key", "reauthenticate": "10/m/user"}
+ACCOUNT_RATE_LIMITS["single-sign-on"] = "60/m/ip"  # the way there is one, the way back another
 MFA_ADAPTER = "apps.web.people.adapters.MfaAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

@@ -32,12 +32,12 @@ from apps.web.people.telling import tell_session
 
 
 class NotCounted(Unavailable):
-    """Redis, which counts tries, is away; without counting them nobody's password is looked at."""
+    """Redis, which counts tries, is away; without counting them no password is looked at, and no single sign-on."""
 
     def __init__(self) -> None:
         super().__init__(
-            "Passwords are not looked at while tries cannot be counted: Redis does not answer. Try again in a few "
-            "seconds; a sign-in link (`python manage.py sign_in_link`) works meanwhile."
+            "Nobody comes in by a password or single sign-on while tries cannot be counted: Redis does not answer. Try "
+            "again in a few seconds; a sign-in link (`python manage.py sign_in_link`) works meanwhile."
         )
 
 

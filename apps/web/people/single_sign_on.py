@@ -7,6 +7,7 @@ has verified that address, and from then on by the provider's own name for them 
 from typing import Any
 
 import requests
+from allauth.core.internal import ratelimit
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.internal import jwtkit
 from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
@@ -22,12 +23,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from redis.exceptions import RedisError
 
 from apps.accounts import sign_ins
 from apps.accounts.models import User
 from apps.accounts.services import join
 from apps.core.errors import Denied, Unavailable
 from apps.web.people.adapters import visitor_of
+from apps.web.people.sign_in import NotCounted
 
 
 class ProviderAway(Unavailable):
@@ -99,9 +102,10 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, extra_context: Any = None
     ) -> None:
+        """Say that it went wrong. No event tells of coming back from where this browser never went: anybody can."""
         if isinstance(exception, requests.RequestException):
             raise ProviderAway from exception
-        if error != AuthError.CANCELLED:
+        if "state" in (extra_context or {}) and error != AuthError.CANCELLED:
             now, visitor = timezone.now(), visitor_of(request)
             sign_ins.note_failure(person=None, reason="single-sign-on", visitor=visitor, now=now)
         raise ProviderRefused from exception
@@ -189,9 +193,22 @@ def _with_provider(view: Any, request: HttpRequest, provider_id: str) -> HttpRes
     if request.user.is_authenticated:
         return redirect("compose")
     try:
-        response: HttpResponse = view.adapter_view(Provider(request, provider_id))(request)
+        provider = Provider(request, provider_id)
+        provider.get_provider()
+        response: HttpResponse = _too_often(request) or view.adapter_view(provider)(request)
     except SocialApp.DoesNotExist:
         raise Http404 from None
     except requests.RequestException as error:
         raise ProviderAway from error
     return response
+
+
+def _too_often(request: HttpRequest) -> HttpResponse | None:
+    """What is said to an address that comes too often; each coming asks the provider, and may leave an event."""
+    try:
+        answer: HttpResponse | None = ratelimit.consume_or_429(
+            request, app="allauth.account", action="single-sign-on", limit_get=True
+        )
+    except RedisError as error:
+        raise NotCounted from error
+    return answer

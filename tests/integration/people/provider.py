@@ -38,8 +38,10 @@ class Provider:
     other: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    looked_up: int = 0  # how often somebody read its configuration
 
     async def configuration(self, request: web.Request) -> web.Response:
+        self.looked_up += 1
         at = {name: f"{self.url}/{name}" for name in ("authorize", "token", "userinfo", "keys")}
         return web.json_response(
             {

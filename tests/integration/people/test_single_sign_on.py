@@ -17,7 +17,7 @@ ADA = {"sub": "u-1", "email": "Ada@example.org", "email_verified": True, "name":
 
 
 @pytest.fixture
-def provider(settings) -> Iterator[Provider]:
+def provider(redis_url: str, settings) -> Iterator[Provider]:
     with running_provider() as started:
         started.claims = dict(ADA)
         settings.OIDC_URL, settings.OIDC_NAME, settings.OIDC_SIGN_UP = started.url, "Example ID", False
@@ -248,6 +248,56 @@ def test_what_another_browser_began_is_not_taken(known: User, client: Client, pr
 
     assert response.status_code == 403
     assert provider.asked == []
+
+
+def test_coming_back_from_nowhere_leaves_no_event(known: User, client: Client, provider: Provider) -> None:
+    answers = [
+        client.get("/sign-in/with/oidc/back/", given).status_code
+        for given in ({}, {"state": "made-up"}, {"state": "made-up", "error": "server_error"})
+    ]
+
+    assert answers == [403, 403, 403]
+    assert told() == []
+    assert provider.looked_up == 0
+
+
+def test_an_address_that_comes_too_often_is_sent_away_before_anybody_is_asked(
+    known: User, client: Client, provider: Provider, settings
+) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {"single-sign-on": "3/m/ip"}
+    sent = client.get("/sign-in/with/oidc/")
+    state = dict(parse_qsl(urlsplit(sent["Location"]).query))["state"]
+    for _ in range(2):
+        client.get("/sign-in/with/oidc/")
+    looked_up = provider.looked_up
+
+    answers = [Client().get("/sign-in/with/oidc/")]
+    answers.append(client.get("/sign-in/with/oidc/back/", {"error": "server_error", "state": state}))
+
+    assert [answer.status_code for answer in answers] == [429, 429]
+    assert provider.looked_up == looked_up
+    assert told() == []
+
+
+def test_nobody_is_sent_there_while_tries_cannot_be_counted(
+    known: User, client: Client, provider: Provider, settings
+) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:9/0"}}
+
+    response = client.get("/sign-in/with/oidc/")
+
+    assert response.status_code == 503
+    assert "Redis does not answer" in response.content.decode()
+
+
+def test_a_mistake_on_a_way_that_was_gone_is_told(known: User, client: Client, provider: Provider) -> None:
+    sent = client.get("/sign-in/with/oidc/")
+    state = dict(parse_qsl(urlsplit(sent["Location"]).query))["state"]
+
+    for _ in range(2):
+        client.get("/sign-in/with/oidc/back/", {"error": "server_error", "state": state})
+
+    assert len(told("sign-in.failed")) == 1
 
 
 def test_giving_up_there_says_so_here(known: User, client: Client, provider: Provider) -> None:
