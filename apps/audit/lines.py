@@ -1,6 +1,8 @@
-"""Events as the audit page shows them: with their place, their seal and the beginnings of the texts they name."""
+"""Events as the audit page shows them: with their place, their seal and the beginnings of the texts they name.
 
-import json
+One whose line somebody made something else is shown too, as far as its columns tell of it.
+"""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,12 +11,13 @@ from typing import Any
 from django.db import connection
 
 from apps.audit import chain
-from apps.audit.log import Actor
+from apps.audit.log import Actor, content_of
 
 LINES = """
-    SELECT event.id, trail.name, event.seq, event.line, event.hash, event.at, (
+    SELECT event.id, trail.name, event.seq, event.line, event.hash, event.at, event.verb, event.subject, event.project,
+        event.actor_kind, event.actor_id, event.actor_label, (
         SELECT json_agg(json_build_array(payload.digest, left(payload.text, %(chars)s)))
-        FROM json_each_text(event.line::json -> 'texts') AS named
+        FROM json_each_text(CASE WHEN event.line IS JSON OBJECT THEN event.line::json -> 'texts' END) AS named
         JOIN audit_payload AS payload ON payload.digest = named.value
         WHERE %(names)s::text[] IS NULL OR named.key = ANY(%(names)s::text[])
     )
@@ -47,6 +50,7 @@ class Line:
     digests: dict[str, str]
     line: str
     hash: str
+    is_readable: bool
 
 
 def lines(ids: Sequence[int], *, chars: int, names: Sequence[str] | None = None) -> list[Line]:
@@ -89,21 +93,37 @@ def _lines(sql: str, given: dict[str, Any]) -> list[Line]:
 
 
 def _line(
-    pk: int, trail: str, seq: int, line: str, hash_: str, at: datetime, texts: list[tuple[str, str | None]] | None
+    pk: int,
+    trail: str,
+    seq: int,
+    line: str,
+    hash_: str,
+    at: datetime,
+    verb: str,
+    subject: str,
+    project: str,
+    kind: Any,
+    actor: str,
+    label: str,
+    texts: list[tuple[str, str | None]] | None,
 ) -> Line:
-    content, found = json.loads(line), dict(texts or ())
+    content, found = content_of(line), dict(texts or ())
+    columns: dict[str, Any] = {"verb": verb, "subject": subject, "project": project, "data": {}, "texts": {}}
+    columns["actor"] = {"kind": kind, "id": actor, "label": label}
+    said = content or columns
     return Line(
         id=pk,
         trail=trail,
         seq=seq,
         at=at,
-        verb=content["verb"],
-        actor=Actor(**content["actor"]),
-        subject=content["subject"],
-        project=content["project"],
-        data=content["data"],
-        texts={name: found.get(digest) for name, digest in content["texts"].items()},
-        digests=content["texts"],
+        verb=said["verb"],
+        actor=Actor(**said["actor"]),
+        subject=said["subject"],
+        project=said["project"],
+        data=said["data"],
+        texts={name: found.get(digest) for name, digest in said["texts"].items()},
+        digests=said["texts"],
         line=line,
         hash=hash_,
+        is_readable=content is not None,
     )

@@ -30,6 +30,7 @@ __all__ = [
     "Read",
     "Verified",
     "append",
+    "content_of",
     "erase",
     "read",
     "since",
@@ -53,7 +54,7 @@ MOST_CHARS = 2**31 - 2
 READ = """
     SELECT event.line, (
         SELECT json_agg(json_build_array(payload.digest, left(payload.text, %(chars)s)))
-        FROM json_each_text(event.line::json -> 'texts') AS named
+        FROM json_each_text(CASE WHEN event.line IS JSON OBJECT THEN event.line::json -> 'texts' END) AS named
         JOIN audit_payload AS payload ON payload.digest = named.value
     )
     FROM audit_event AS event
@@ -243,6 +244,7 @@ def read(
     """The events of a trail after place `after`, at most `limit`, in order; a trail nobody wrote to has none.
 
     With `texts_limit` longer texts are cut to so many characters and end in "…"; with `verbs` all others are left out.
+    So is one whose line somebody made something else: verifying names it, and the audit page shows it.
     """
     given: dict[str, Any] = {
         "trail": trail,
@@ -254,7 +256,21 @@ def read(
     with connection.cursor() as cursor:
         cursor.execute(READ, given)
         rows = cursor.fetchall()
-    return [_read(json.loads(line), dict(texts or ()), texts_limit) for line, texts in rows]
+    said = [(content_of(line), dict(texts or ())) for line, texts in rows]
+    return [_read(content, texts, texts_limit) for content, texts in said if content is not None]
+
+
+def content_of(line: str) -> dict[str, Any] | None:
+    """What an event's line says; None where it is no event's any more."""
+    try:
+        content: dict[str, Any] = json.loads(line)
+        is_told = all(type(content[name]) is str for name in ("at", "verb", "subject", "project"))
+        is_held = all(type(content[name]) is dict for name in ("actor", "data", "texts"))
+        Actor(**content["actor"])
+        datetime.fromisoformat(content["at"])
+        return content if is_told and is_held and type(content["seq"]) is int else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _read(content: dict[str, Any], found: dict[str, str | None], limit: int | None) -> Read:

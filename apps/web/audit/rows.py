@@ -17,6 +17,7 @@ from apps.web.words.looks import Look
 TEXT_CHARS = 200  # of which fewer are shown: spaces and line ends become one
 SHOWN_CHARS = 120
 SHOWN_OF_HASH = 8
+UNREADABLE = "What is stored here is no event any more: it was changed in the database. Verify names it."
 ROWS_OF = ("worker", "conductor", "profile", "credential", "project", "budget", "group", "key")
 
 
@@ -81,7 +82,7 @@ def _row(line: Line, looks: Mapping[str, Look], people: Mapping[str, str]) -> Ro
         outcome=outcome_of(line.verb),
         project=line.project,
         facts=[fact for fact in facts if not thing.label.endswith(f" {fact}")],
-        text=_cut(main_text(line.texts)),
+        text=_cut(main_text(line.texts)) if line.is_readable else UNREADABLE,
         seal=line.hash[:SHOWN_OF_HASH],
     )
 

@@ -50,7 +50,7 @@ IN_WORDS: Mapping[str, str] = {
     "run.released": "Run let go by its driver",
     "run.replanned": "Planned again beside it",
     "run.takenover": "Run taken over by another driver",
-    "run.templated": "Template made of it",
+    "run.templated": "Started from a template",
     "run.unshared": "Shared link revoked",
     "second-factor.added": "Second factor added",
     "sign-in.connected": "Sign-in elsewhere connected",
@@ -81,7 +81,10 @@ def in_words(verb: str) -> str:
 
 def facts_of(verb: str, data: dict[str, Any], looks: Mapping[str, Look]) -> tuple[str, ...]:
     """What of its ids and numbers matters to a reader. `looks` are those of the run's workers, by slug."""
-    return tuple(OF_THEIR_OWN[verb](data, looks) if verb in OF_THEIR_OWN else _facts(data, looks))
+    try:
+        return tuple(OF_THEIR_OWN[verb](data, looks) if verb in OF_THEIR_OWN else _facts(data, looks))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()  # somebody changed the sealed line: its page says so, and verifying names it
 
 
 def main_text(texts: Mapping[str, str | None]) -> str:

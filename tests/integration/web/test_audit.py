@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 from django.db import transaction
 from django.http import QueryDict
@@ -19,6 +20,7 @@ from apps.audit.log import Entry
 from apps.audit.models import Check, Event
 from apps.web.audit import page as audit_page
 from apps.web.audit.asked import Asked, from_form
+from studio.embedded.postgres import OWNER, Postgres
 from tests.factories import NOON, make_person, make_project
 from tests.integration.web.given import finished
 
@@ -335,6 +337,26 @@ def test_a_row_says_the_same_open_and_closed(olga: User) -> None:
 
     assert listed.context["page"].rows[0].facts == alone.context["row"].facts
     assert in_run.context["row"].facts != alone.context["row"].facts
+
+
+@pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"trail": 5}', "[" * 5000 + "]" * 5000], ids=len)
+def test_a_line_that_somebody_changed_is_shown_as_such_and_keeps_no_page_from_opening(
+    olga: User, postgres: Postgres, line: str
+) -> None:
+    run = finished(make_person("ada"))
+    changed = Event.objects.get(trail__name=run.trail, seq=2)
+    with psycopg.connect(postgres.url(OWNER), autocommit=True) as owner:
+        owner.execute("ALTER TABLE audit_event DISABLE TRIGGER event_sealed")
+        owner.execute("UPDATE audit_event SET line = %s WHERE id = %s", [line, changed.pk])
+        owner.execute("ALTER TABLE audit_event ENABLE ALWAYS TRIGGER event_sealed")
+    browser = signed_in(olga)
+
+    assert "no event any more" in words(look(browser))
+    assert "not what was sealed" in words(browser.get(f"/audit/events/{changed.pk}/").content.decode())
+    for view in ("graph", "events", "timeline", "matrix"):
+        assert browser.get(f"/runs/{run.code}/?view={view}").status_code == 200
+    assert browser.get(f"/runs/{run.code}/review/").status_code == 200
+    assert changed.seq not in [event.seq for event in log.read(run.trail)]
 
 
 # --- how the chains stand ------------------------------------------------------------------------------------------
