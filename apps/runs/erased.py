@@ -1,5 +1,6 @@
 """A run whose texts were erased: what remains of it is to be read, and nothing can be made from it any more."""
 
+from apps.accounts.models import Project
 from apps.core.errors import Conflict
 from apps.runs.models import Run
 
@@ -27,6 +28,22 @@ def check_still_whole(run: Run) -> None:
     :raises RunErased: somebody did before.
     """
     check_not_erased(Run.objects.select_for_update(no_key=True).get(pk=run.pk))
+
+
+def check_may_be_copied(run: Run) -> None:
+    """The same, and whoever erases the run with its copies later finds the one that the transaction under way makes.
+
+    It is to be asked before anything else of that transaction is locked: whoever erases begins with the project, too.
+
+    :raises RunErased: somebody did before.
+    """
+    lock(run.project)
+    check_still_whole(run)
+
+
+def lock(project: Project) -> None:
+    """Whoever places a hold, copies a run or erases one goes after the other, in the transaction under way."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
 def title_when_erased(run: Run) -> str:

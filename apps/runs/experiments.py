@@ -20,7 +20,7 @@ from apps.audit.log import STUDIO, Actor, Entry
 from apps.core.errors import Conflict, Denied, Invalid, StudioError
 from apps.runs import log, services
 from apps.runs.effects import measure
-from apps.runs.erased import check_not_erased
+from apps.runs.erased import check_may_be_copied, check_not_erased, lock
 from apps.runs.forecasts import Edge, Forecasts, asked_anew, edges_of, most_at_once, tried_edges, without
 from apps.runs.models import Experiment, Run, Variant
 
@@ -72,6 +72,7 @@ def start_experiment(
     variants = [_variant(forecasts, edge, at) for at, edge in enumerate(tried)]
     try:
         with transaction.atomic():
+            check_may_be_copied(run)
             experiment = Experiment.objects.create(run=run, owner=by, limit_usd=limit_usd, created_at=now)
             for variant in variants:
                 variant.experiment = experiment
@@ -154,6 +155,9 @@ def go_on_with_all(*, now: datetime) -> None:
 def _locked(pk: int) -> Experiment | None:
     """The experiment, for this transaction alone; None where it is over."""
     running = Experiment.objects.filter(pk=pk, status=Status.RUNNING).select_related("run__project", "owner")
+    if (found := running.first()) is None:
+        return None
+    lock(found.run.project)  # first of all, as whoever copies a run does: it may begin forks
     return running.select_for_update(of=("self",)).first()
 
 

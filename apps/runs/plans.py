@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs import log
-from apps.runs.erased import check_not_erased
+from apps.runs.erased import check_may_be_copied, check_not_erased
 from apps.runs.freezing import PriceUnknown, check_prices
 from apps.runs.holding import reject_run
 from apps.runs.labels import Labels
@@ -39,23 +39,27 @@ def submit_again(
     profile = Profile.objects.usable_in(run.project).enabled().filter(slug=run.profile).first()
     if profile is None:
         raise Invalid(f"The profile “{run.profile}” is not offered any more. Compose the task anew with another one.")
-    return submit_run(
-        task=run.task,
-        profile=profile,
-        by=by,
-        now=now,
-        project=run.project,
-        max_steps=run.setup["max_steps"],
-        rounds=run.setup.get("rounds"),
-        review=run.setup["review"] if review is None else review,
-        seed=seed,
-        workers=_same_workers(run, profile),
-        limit_usd=run.limit_usd,
-        unknown_price_ok=_was_let_run_unpriced(run),
-        labels=Labels.of(run.setup),
-        beside=beside,
-        submit_key=submit_key,
-    )
+    with transaction.atomic():
+        check_may_be_copied(run)
+        made = submit_run(
+            task=run.task,
+            profile=profile,
+            by=by,
+            now=now,
+            project=run.project,
+            max_steps=run.setup["max_steps"],
+            rounds=run.setup.get("rounds"),
+            review=run.setup["review"] if review is None else review,
+            seed=seed,
+            workers=_same_workers(run, profile),
+            limit_usd=run.limit_usd,
+            unknown_price_ok=_was_let_run_unpriced(run),
+            labels=Labels.of(run.setup),
+            beside=beside,
+            submit_key=submit_key,
+        )
+    announce(made)
+    return made
 
 
 def _same_workers(run: Run, profile: Profile) -> list[str] | None:
@@ -103,7 +107,7 @@ def plan_again(*, run: Run, times: int, by: User, now: datetime, submit_key: str
         raise Invalid("No planner wrote the workflow of this run, so none can be asked again.", field="times")
     first = first_of(run)
     with transaction.atomic():
-        Run.objects.select_for_update().get(pk=first.pk)
+        check_may_be_copied(first)  # nor does anybody else plan it again meanwhile
         known = set(first.plans.values_list("pk", flat=True))
         if len(known) + times > MOST_BESIDE - 1:
             raise Invalid(f"At most {MOST_BESIDE} plans stand side by side. Pick one of those.", field="times")

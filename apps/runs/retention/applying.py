@@ -12,9 +12,9 @@ from apps.accounts.models import Project
 from apps.audit.log import STUDIO, Actor
 from apps.audit.models import Payload
 from apps.core.errors import Conflict
+from apps.runs.erased import lock
 from apps.runs.models import Run
 from apps.runs.retention.erasing import erase
-from apps.runs.retention.holds import lock
 from apps.runs.retention.policies import Rule, due, held_back, rule_for, rules_of
 
 logger = structlog.get_logger(__name__)

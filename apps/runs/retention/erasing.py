@@ -24,12 +24,12 @@ from apps.audit.log import Actor, Entry
 from apps.core.errors import Conflict, Unavailable
 from apps.runs import log, services
 from apps.runs.claim import has_no_heart
-from apps.runs.erased import check_not_erased, title_when_erased
+from apps.runs.erased import check_not_erased, lock, title_when_erased
 from apps.runs.live import forget
 from apps.runs.models import Attempt, Proposal, Run, Share, Variant
 from apps.runs.purse import outermost
 from apps.runs.retention.copies import copies_of
-from apps.runs.retention.holds import check_not_held, clean_reason, lock
+from apps.runs.retention.holds import check_not_held, clean_reason
 from apps.runs.retention.places import DELETED, ERASED, without_instructions, without_texts
 from apps.spend.services import TRAIL as SPENDING
 from apps.workers import circuit

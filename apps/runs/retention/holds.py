@@ -13,7 +13,7 @@ from apps.audit import log as audit
 from apps.audit.log import Entry
 from apps.core.errors import Conflict, Invalid, NotFound
 from apps.runs import log
-from apps.runs.erased import check_not_erased
+from apps.runs.erased import check_not_erased, lock
 from apps.runs.models import LegalHold, Run
 from apps.workers.calls import clean
 
@@ -69,11 +69,6 @@ def lift_hold(*, hold: LegalHold, reason: str, by: User, now: datetime) -> Legal
     hold.lifted_by, hold.lifted_at = by, now
     _leave(hold, Entry("hold.lifted", hold.facts, {"reason": said}), by=by, at=now)
     return hold
-
-
-def lock(project: Project) -> None:
-    """Whoever places a hold and whoever erases go one after the other, in the transaction under way."""
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
 def in_force(project: Project, runs: Iterable[Run] = ()) -> "QuerySet[LegalHold]":

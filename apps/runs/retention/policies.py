@@ -18,9 +18,10 @@ from apps.accounts.roles import Deed
 from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Invalid, NotFound
+from apps.runs.erased import lock
 from apps.runs.models import LegalHold, Policy, Run
 from apps.runs.models.retention import MOST_DAYS
-from apps.runs.retention.holds import clean_reason, lock
+from apps.runs.retention.holds import clean_reason
 from apps.workers.models import Profile
 
 

@@ -1,26 +1,29 @@
 """Erasing while others do something else with the same run, at the same moment: nothing comes back, nothing is lost."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.accounts.models import User
 from apps.audit import log
 from apps.audit.models import EventWords, Follower
 from apps.audit.searching import keep_words
 from apps.core.errors import StudioError
-from apps.runs import drafts
+from apps.runs import drafts, services
 from apps.runs.models import LegalHold, Run
 from apps.runs.retention.applying import apply_policies
-from apps.runs.retention.erasing import erase_run
+from apps.runs.retention.erasing import NotAtRest, erase_run
 from apps.runs.retention.holds import place_hold
 from apps.runs.retention.policies import set_policy
 from tests.factories import NOON
-from tests.integration.retention.planted import LATER, WORD, forked, planted_run, where_is
+from tests.integration.retention.planted import LATER, WORD, forked, planted_run, tried, where_is
+
+WAIT_S = 20.0
 
 
 def at_once(*jobs: Callable[[], Any]) -> list[Any]:
@@ -89,6 +92,60 @@ def test_a_fork_that_is_made_meanwhile_is_a_copy_or_is_refused(admin: User, atte
 
     assert Run.objects.get(pk=run.pk).is_erased
     assert all(WORD in fork.task for fork in Run.objects.filter(parent=run)), "a copy is whole"
+
+
+def test_a_fork_under_way_is_waited_for_by_whoever_erases_all_copies(admin: User) -> None:
+    run = planted_run(admin)
+    is_made = Event()
+
+    def fork() -> Run:
+        with transaction.atomic():
+            made = forked(run, by=admin, now=LATER)
+            is_made.set()
+            _until_somebody_waits()
+        return made
+
+    def erase() -> list[Run]:
+        is_made.wait(WAIT_S)
+        return erase_run(run=run, reason="Asked for", by=admin, now=LATER, with_copies=True)
+
+    made, refusal = at_once(fork, erase)
+
+    assert isinstance(refusal, NotAtRest), "the fork is seen, and goes on"
+    assert made.code in str(refusal)
+    assert not Run.objects.get(pk=run.pk).is_erased, "all of it or nothing"
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_copies_of_copies_that_are_made_meanwhile_keep_nobody_waiting_for_ever(admin: User, attempt: int) -> None:
+    run = planted_run(admin)
+    fork = forked(run, by=admin, now=NOON)
+    services.stop_run(run=fork, by=admin, now=NOON)
+
+    said = at_once(
+        lambda: erase_run(run=run, reason="Asked for", by=admin, now=LATER, with_copies=True),
+        lambda: forked(Run.objects.get(pk=fork.pk), by=admin, now=LATER),
+        lambda: tried(run, by=admin, now=LATER),
+    )
+
+    assert any(isinstance(each, StudioError) for each in said), "they cannot all have their way"
+    is_erased = Run.objects.get(pk=run.pk).is_erased
+    assert (where_is(WORD) == set()) == is_erased, "all of it or nothing"
+
+
+def _until_somebody_waits() -> None:
+    """Until another session of this database waits for a lock."""
+    waiting = (
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')"
+    )
+    until = time.monotonic() + WAIT_S
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.01)
+    raise AssertionError("nobody waits")
 
 
 def test_two_that_apply_the_same_policies_erase_each_run_once(admin: User) -> None:

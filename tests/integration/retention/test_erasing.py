@@ -15,6 +15,7 @@ from apps.runs.erased import RunErased
 from apps.runs.filters import parse
 from apps.runs.finding import find
 from apps.runs.models import Attempt, LegalHold, Run, SavedDraft, Share
+from apps.runs.retention.copies import copies_of
 from apps.runs.retention.erasing import LiveTextAway, NotAtRest, PartOfAnother, erase_run
 from apps.runs.retention.holds import OnHold, lift_hold, place_hold
 from apps.workers import circuit
@@ -26,6 +27,7 @@ from tests.integration.retention.planted import (
     forked,
     keys_with,
     planted_run,
+    tried,
     where_is,
     written_live,
 )
@@ -354,6 +356,27 @@ class TestNested:
         with pytest.raises(PartOfAnother, match=outer.code):
             erase_run(run=nested, reason=WHY, by=admin, now=LATER)
 
+    def test_a_fork_of_a_run_within_it_is_a_copy_of_it(self, admin: User) -> None:
+        outer, nested = _nested(admin)
+        fork = forked(nested, by=admin, now=NOON)
+        _end(fork, admin)
+        assert list(copies_of(outer)) == [fork], "as its page names it"
+
+        erased = erase_run(run=outer, reason=WHY, by=admin, now=LATER, with_copies=True)
+
+        assert erased == [outer, fork]
+        assert where_is(WORD) == set()
+
+    def test_what_such_a_fork_was_made_from_goes_with_it_as_a_whole(self, admin: User) -> None:
+        outer, nested = _nested(admin)
+        fork = forked(nested, by=admin, now=NOON)
+        _end(fork, admin)
+
+        erased = erase_run(run=fork, reason=WHY, by=admin, now=LATER, with_copies=True)
+
+        assert erased == [fork, outer]
+        assert where_is(WORD) == set()
+
 
 class TestWhatCannotBeMadeOfIt:
     @pytest.fixture
@@ -378,6 +401,32 @@ class TestWhatCannotBeMadeOfIt:
 
         with pytest.raises(RunErased):
             forked(run, by=admin, now=LATER)
+
+    def test_a_page_that_was_opened_before_plans_and_tries_it_no_more(self, admin: User) -> None:
+        run = planted_run(admin)
+        seen = [Run.objects.get(pk=run.pk) for _ in range(3)]
+        erase_run(run=run, reason=WHY, by=admin, now=LATER)
+
+        with pytest.raises(RunErased):
+            plans.submit_again(run=seen[0], by=admin, now=LATER)
+        with pytest.raises(RunErased):
+            plans.plan_again(run=seen[1], times=2, by=admin, now=LATER)
+        with pytest.raises(RunErased):
+            tried(seen[2], by=admin, now=LATER)
+        assert where_is(WORD) == set()
+
+    def test_no_plan_is_asked_for_beside_it_by_such_a_page(self, admin: User) -> None:
+        run = planted_run(admin)
+        beside = plans.plan_again(run=run, times=2, by=admin, now=NOON)[0]
+        seen = Run.objects.select_related("beside").get(pk=beside.pk)
+        erase_run(run=run, reason=WHY, by=admin, now=LATER)
+        before = Run.objects.count()
+
+        with pytest.raises(RunErased):
+            plans.plan_again(run=seen, times=2, by=admin, now=LATER)
+        with pytest.raises(RunErased):
+            plans.submit_again(run=seen, beside=seen.beside, by=admin, now=LATER)
+        assert Run.objects.count() == before
 
     def test_it_is_neither_shared_nor_tried_nor_kept_as_a_template(self, run: Run, admin: User) -> None:
         run = Run.objects.get(pk=run.pk)
