@@ -30,21 +30,22 @@ class Attachment:
 class Labels:
     """What a task carries, as a run's setup keeps it: its tags; name, characters and tags of what is attached to it.
 
-    `is_told`: the instructions that are given with it were written with such a text in sight, and carry the same.
+    `written` is what the instructions that are given with it carry besides, by the round that a model wrote them in;
+    None where no model did.
     """
 
     tags: tuple[str, ...] = ()
     attachments: tuple[Mapping[str, Any], ...] = ()
-    is_told: bool = False
+    written: Sequence[Sequence[str]] | None = None
 
     @classmethod
     def of(cls, setup: Mapping[str, Any]) -> "Labels":
-        """Those of a run that is there, whose task has its attachments in it already."""
+        """Those of the task of a run that is there, which has its attachments in it already."""
         return cls(tuple(setup.get("tags", ())), tuple(setup.get("attachments", ())))
 
     @property
     def as_setup(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"told": []} if self.is_told else {}
+        told: dict[str, Any] = {} if self.written is None else {"told": [list(tags) for tags in self.written]}
         return told | {"tags": sorted(set(self.tags)), "attachments": [dict(each) for each in self.attachments]}
 
     @property

@@ -13,6 +13,7 @@ from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
 from apps.runs.erased import check_not_erased
+from apps.runs.flow import written_in
 from apps.runs.labels import NO_LABELS, Labels
 from apps.runs.models import Run
 from apps.runs.services import check_workflow, clean_task, project_of, submit_run
@@ -78,6 +79,7 @@ def keep_template(
         body=workflow.model_dump(mode="json"),
         profile=profile,
         tags=sorted(Labels.of(source.setup).all_tags) if source else [],
+        told=written_in(source) if source else None,
         source=source.code if source else "",
         created_at=now,
         updated_at=now,
@@ -139,11 +141,12 @@ def start_template(
     instead: Mapping[str, str] | None = None,
     held: bool = False,
     unknown_price_ok: bool = False,
+    tags: Sequence[str] = (),
     submit_key: str | None = None,
 ) -> Run:
     """A run of the template's workflow under `profile`, its task filled in with `values`: as data, in one pass.
 
-    It belongs to the template's project, and carries the template's tags.
+    It belongs to the template's project, and carries what the template does, and the `tags` of what was filled in.
 
     `instead` names other workers for some of its own. With `held` the run waits for review, as it does where the
     profile has every run reviewed.
@@ -164,7 +167,7 @@ def start_template(
         held=held,
         also=[told],
         unknown_price_ok=unknown_price_ok,
-        labels=Labels(tags=tuple(template.tags), is_told=bool(template.tags)),
+        labels=Labels(tags=(*template.tags, *tags), written=template.told),
         submit_key=submit_key,
     )
 

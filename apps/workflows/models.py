@@ -24,6 +24,7 @@ class SavedWorkflow(models.Model):
     body = models.JSONField()
     profile = models.CharField(max_length=63, blank=True)  # the one that is offered first
     tags = models.JSONField(default=list)  # that the task of the run carried which it was made from
+    told = models.JSONField(null=True)  # what its instructions carry besides, by round; null: no model wrote them
     source = models.CharField(max_length=12, blank=True)  # the code of the run that it was made from
     version = models.PositiveIntegerField(default=1)  # grows with every change, so that a run can say which it was
     created_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -28,7 +28,7 @@ class Carries:
     @classmethod
     def of(cls, request: HttpRequest) -> "Carries":
         posted = request.POST
-        made = cls(_names(posted, "tags"), _names(posted, "file_tags"))
+        made = cls(tags_in(posted, "tags"), tags_in(posted, "file_tags"))
         try:
             made.files = read_files(request.FILES.getlist(FIELD), tags=made.file_tags)
         except Invalid as refusal:
@@ -70,5 +70,6 @@ def tags_offered(project: Project | None) -> list[Tag]:
     return sorted((tag for tag in found.values() if tag.name not in of_models), key=lambda tag: tag.name)
 
 
-def _names(posted: QueryDict, name: str) -> tuple[str, ...]:
+def tags_in(posted: QueryDict, name: str) -> tuple[str, ...]:
+    """The tags that were ticked in the field called `name`."""
     return tuple(dict.fromkeys(each[:40] for each in posted.getlist(name)))[:MOST_TAGS]

@@ -1,4 +1,4 @@
-"""The form by which a run is started from a template: a field for each placeholder, the profile, the workers."""
+"""The form by which a run is started from a template: a field for each placeholder, its tags, profile, workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,10 @@ from apps.runs.services import WorkflowInvalid
 from apps.runs.templates import start_template
 from apps.web.editing.outlined import Outlined, in_short
 from apps.web.posted import key_of
+from apps.web.starting.carries import tags_in, tags_offered
 from apps.web.starting.choices import Choice, choices_of
 from apps.workers.calls import clean
-from apps.workers.models import Profile
+from apps.workers.models import Profile, Tag
 from apps.workflows import placeholders
 from apps.workflows.graph import Problem
 from apps.workflows.models import SavedWorkflow
@@ -53,6 +54,7 @@ class Filling:
     profile_slug: str = ""
     instead: dict[str, str] = field(default_factory=dict)
     unknown_price: bool = False
+    tags: tuple[str, ...] = ()  # of what was filled in
     submit_key: str = field(default_factory=lambda: uuid4().hex)
     errors: dict[str, str] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
@@ -67,6 +69,7 @@ class Filling:
             profile_slug=posted.get("profile", "")[:LONGEST_SLUG],
             instead={slug: chosen for slug, chosen in given.items() if chosen},
             unknown_price=bool(posted.get("unknown_price")),
+            tags=tags_in(posted, "tags"),
             submit_key=posted.get("submit_key", "")[:64] or uuid4().hex,
         )
         form.values = {name: clean(posted.get(f"fill-{name}", "")).replace("\r\n", "\n") for name in form.names}
@@ -98,6 +101,11 @@ class Filling:
             return Span(value, "value") if value.strip() else Span(f"{{{part.name}}}", "missing")
 
         return [span(part) for part in self.parts]
+
+    @cached_property
+    def tags_offered(self) -> list[Tag]:
+        """The tags that what is filled in may carry, and the template does not."""
+        return [tag for tag in tags_offered(self.template.project) if tag.name not in self.template.tags]
 
     @cached_property
     def choices(self) -> list[Choice]:
@@ -140,6 +148,7 @@ class Filling:
                 instead=self.instead,
                 held=held,
                 unknown_price_ok=self.unknown_price,
+                tags=self.tags,
                 submit_key=self._key(held),
             )
         except WorkflowInvalid as invalid:
@@ -151,5 +160,5 @@ class Filling:
 
     def _key(self, held: bool) -> str | None:
         written: Mapping[str, str] = {**self.values, **{f"instead-{slug}": each for slug, each in self.instead.items()}}
-        said = [f"{name}={value}" for name, value in sorted(written.items())]
+        said = [*(f"{name}={value}" for name, value in sorted(written.items())), *sorted(self.tags)]
         return key_of(self.submit_key, str(self.template.pk), str(held), self.profile_slug, *said)

@@ -19,6 +19,7 @@ from apps.runs.flow import problems_of
 from apps.runs.labels import Attachment, Labels, attach
 from apps.runs.models import Run, Step
 from apps.runs.services import fork_run, go_on, submit_run
+from apps.runs.templates import keep_template, start_template
 from apps.workers.models import Conductor, Fallback, FlowRule, Profile, Tag, Worker
 from apps.workers.rules import add_rule, add_tag, change_rule
 from apps.workflows.workflow import Select, Workflow
@@ -387,6 +388,52 @@ def test_what_a_stand_in_answered_is_carried_into_a_fork_by_what_was_planned_aft
 
     assert (fork.hold, paths(fork)) == (Run.Hold.RULES, [["plan:2", "s2"]])
     assert simulator.log() == []
+
+
+def test_a_template_carries_what_the_planner_of_its_instructions_had_read_and_was_itself(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, simulator: Simulator
+) -> None:
+    Conductor.objects.filter(slug="sim-conductor").update(tags=["secret"])
+    alone = Workflow(steps=(FIRST,))
+    source = drive(planned(submit(admin, mini, alone, Labels())))
+    assert paths(source) == [["plan:1", "s1"]]
+    simulator.forget()
+
+    run = drive(started_from(source, mini))
+
+    assert (run.hold, paths(run)) == (Run.Hold.RULES, [["plan:1", "s1"]])
+    assert paths(drive(started_from(run, mini, name="Again"))) == [["plan:1", "s1"]]
+    assert simulator.log() == []
+
+
+def test_a_template_of_two_rounds_carries_the_results_that_its_second_was_planned_with(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive
+) -> None:
+    Worker.objects.filter(slug="sim-atlas").update(tags=["secret"])
+    source = drive(planned(submit(admin, mini, IN_ROUNDS, Labels())))
+
+    run = drive(started_from(source, mini, instead={"sim-atlas": "sim-cedar"}))
+
+    assert paths(run) == [["plan:2", "s2"]]
+
+
+def test_a_template_of_what_a_person_drew_carries_what_its_task_does_and_no_more(
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive
+) -> None:
+    hidden = Workflow(steps=(FIRST,), show_task=False)
+
+    run = drive(started_from(submit(admin, mini, hidden), mini))
+
+    assert run.setup["tags"] == ["secret"]
+    assert run.status == Run.Status.SUCCEEDED, run.error
+
+
+def started_from(source: Run, profile: Profile, *, name: str = "Kept", instead: dict[str, str] | None = None) -> Run:
+    """A run of the template that is made from `source`."""
+    assert source.workflow is not None
+    by, now = source.owner, timezone.now()
+    template = keep_template(name=name, task=TASK, workflow=source.workflow, source=source, by=by, now=now)
+    return start_template(template=template, values={}, profile=profile, by=by, now=now, instead=instead)
 
 
 def test_a_fork_from_before_rounds_were_told_apart_still_carries_its_planners_tags(

@@ -15,8 +15,10 @@ from apps.runs.flow import Flow
 from apps.runs.guard import held_by
 from apps.runs.labels import Labels
 from apps.runs.models import Run
+from apps.runs.templates import keep_template
 from apps.workers.models import FlowRule, Profile, Tag, Worker
 from apps.workers.rules import add_rule, add_tag, trail_of
+from apps.workflows.models import SavedWorkflow
 from tests.factories import NOON, Driving, chain, make_pool, make_run
 from tests.integration.web.forms import form_of, press
 
@@ -378,7 +380,48 @@ def test_a_template_made_from_a_run_carries_what_its_task_did(browser: Client, h
     assert started.status_code == 302, words(started.content)[:600]
     run = Run.objects.exclude(pk=held.pk).get()
     assert run.setup["tags"] == ["secret"]
-    assert run.setup["told"] == []
+    assert run.setup["told"] == [[]]
+
+
+@pytest.fixture
+def template(admin: User, rule: FlowRule, pool: Profile) -> SavedWorkflow:
+    return keep_template(name="Mine", task="What of {region}?", workflow=chain("Compute it"), by=admin, now=NOON)
+
+
+def started_from(template: SavedWorkflow, browser: Client, **fields: Any) -> Any:
+    given = {"fill-region": "the North", "profile": "studio-ultra", "action": "start", "submit_key": "y" * 32}
+    return browser.post(f"/workflows/{template.pk}/", given | fields)
+
+
+def test_what_is_filled_into_a_template_can_be_tagged(browser: Client, template: SavedWorkflow) -> None:
+    page = browser.get(f"/workflows/{template.pk}/").content.decode()
+    assert re.findall(r'name="tags" value="([^"]*)"', page) == ["secret"]
+    assert "What you fill in is" in page
+
+    assert started_from(template, browser, tags=["secret"]).status_code == 302
+    assert Run.objects.get().setup["tags"] == ["secret"]
+    assert started_from(template, browser).status_code == 302
+    assert Run.objects.latest("pk").setup["tags"] == [], "tagged otherwise, it is another run"
+
+
+def test_a_templates_own_tags_are_carried_whatever_is_ticked(browser: Client, template: SavedWorkflow) -> None:
+    SavedWorkflow.objects.update(tags=["secret"])
+
+    page = browser.get(f"/workflows/{template.pk}/").content
+    assert "The template itself is secret whatever you tick." in words(page)
+    assert b'name="tags"' not in page
+    assert started_from(template, browser).status_code == 302
+    assert Run.objects.get().setup["tags"] == ["secret"]
+
+
+def test_a_tag_that_there_is_not_is_refused_where_a_template_is_filled_in(
+    browser: Client, template: SavedWorkflow
+) -> None:
+    answer = started_from(template, browser, tags=["made-up"])
+
+    assert answer.status_code == 422
+    assert "“made-up” is no tag of Ada." in words(answer.content)
+    assert not Run.objects.exists()
 
 
 def test_what_it_carries_stands_beside_the_task(browser: Client, rule: FlowRule, pool: Profile) -> None:
