@@ -140,7 +140,7 @@ class Door:
             except CircuitOpen as circuit:
                 if not may_wait or circuit.wait_s > SHORT_PAUSE_S:
                     name, at = self.frozen["name"], f"{circuit.next_try:%H:%M:%S} UTC"
-                    message = f"{name} keeps failing ({circuit.reason}) and is tried again at {at}"
+                    message = f"{name} keeps failing ({circuit.kind}) and is tried again at {at}"
                     raise CallFailed("circuit", message, retryable=False) from None
                 teller.say(Wait("circuit", until=circuit.next_try))
                 await self.turnstile.outwait(circuit)

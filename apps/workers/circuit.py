@@ -29,6 +29,11 @@ class CircuitOpen(Unavailable):
         self.next_try = next_try
         self.wait_s = wait_s
 
+    @property
+    def kind(self) -> str:
+        """What may be said of it in another run: the rest of `reason` is what a provider said of one call."""
+        return self.reason.partition(":")[0]
+
 
 def verdict_on(failure: CallFailed | None) -> Verdict:
     """What a call has shown about its worker. A 429 that no waiting cures, a spent balance, is no matter of pace."""

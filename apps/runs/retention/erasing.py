@@ -5,9 +5,10 @@ sealed event with the digests of its texts. The texts themselves, and whatever t
 tables, search and Redis when the transaction is over.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 import redis
@@ -169,14 +170,25 @@ class Held:
 def _held_in_redis(runs: Sequence[Run]) -> Held:
     """Read before the rows say nothing any more."""
     reasons: dict[str, dict[str, str]] = {}
-    calls = Attempt.objects.filter(run__in=runs)
-    for worker, kind, error in calls.exclude(error="").values_list("worker", "error_kind", "error"):
+    for worker, kind, error in _failures(runs):
         reasons.setdefault(worker, {})[circuit.worded(kind, error)] = kind
     return Held(
-        attempts=list(calls.values_list("pk", flat=True)),
+        attempts=list(Attempt.objects.filter(run__in=runs).values_list("pk", flat=True)),
         proposals=list(Proposal.objects.filter(run__in=runs).values_list("pk", flat=True)),
         reasons=reasons,
     )
+
+
+def _failures(runs: Sequence[Run]) -> Iterator[tuple[str, str, str]]:
+    """Of each call that failed, whose it was, of what kind, and in what words: of steps, of planning, of embedding."""
+    calls = Attempt.objects.filter(run__in=runs).exclude(error="")
+    yield from calls.values_list("worker", "error_kind", "error")
+    proposals = Proposal.objects.filter(run__in=runs).exclude(error="")
+    for (conductor, error), kind in product(proposals.values_list("conductor", "error"), circuit.DOWN):
+        yield conductor, kind, error  # the row does not say which of these it was
+    for run in runs:
+        for event in audit.read(run.trail, verbs=["embedding.failed"]):
+            yield event.data["worker"], event.data["kind"], event.texts.get("error") or ""
 
 
 def _forget(held: Held) -> None:

@@ -1,6 +1,7 @@
 """Erasing a run: what it said is nowhere any more, what it did stays, and its trail still holds."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 import redis
@@ -14,13 +15,15 @@ from apps.runs import drafts, experiments, plans, reuse, services, sharing, temp
 from apps.runs.erased import RunErased
 from apps.runs.filters import parse
 from apps.runs.finding import find
-from apps.runs.models import Attempt, LegalHold, Run, SavedDraft, Share
+from apps.runs.models import Attempt, LegalHold, Proposal, Run, SavedDraft, Share
+from apps.runs.purse import embedding_ref
 from apps.runs.retention.copies import copies_of
 from apps.runs.retention.erasing import LiveTextAway, NotAtRest, PartOfAnother, erase_run
 from apps.runs.retention.holds import OnHold, lift_hold, place_hold
 from apps.workers import circuit
+from apps.workers.calls import FailureKind
 from apps.workers.scripts import line_of
-from tests.factories import NOON, Driving, chain, make_run
+from tests.factories import NOON, Driving, chain, failure, make_run
 from tests.integration.retention.planted import (
     LATER,
     WORD,
@@ -34,6 +37,7 @@ from tests.integration.retention.planted import (
 from tests.integration.web.given import nest, nesting_profile
 
 WHY = "The client asked for it."
+NO_PLAN = f"no {WORD}" + " at all" * 50  # longer than what a circuit keeps of it
 
 
 @pytest.fixture
@@ -91,6 +95,19 @@ class TestWhatGoes:
 
         assert client.hget(f"{line_of('sim-birch')}:trouble", "reason") == b"server"
         assert keys_with(client) == {f"{line_of('sim-cedar')}:trouble"}, "nobody was asked by this run"
+
+    @pytest.mark.parametrize("kind", ["server", "timeout", "refused", "auth", "cut"])
+    def test_so_do_those_of_a_conductor_and_an_embedding_worker(
+        self, admin: User, client: "redis.Redis", kind: FailureKind
+    ) -> None:
+        run, doors = _failed_to_plan(admin, kind)
+        for door in doors:
+            client.hset(door, mapping={"opened_at": 1, "reason": circuit.worded(kind, NO_PLAN)})
+
+        erase_run(run=run, reason=WHY, by=admin, now=LATER)
+
+        assert [client.hget(door, "reason") for door in doors] == [kind.encode()] * 2
+        assert where_is(WORD) == set()
 
     def test_what_it_could_be_guessed_by_goes_too(self, admin: User) -> None:
         run = planted_run(admin)
@@ -458,6 +475,22 @@ class TestWhatCannotBeMadeOfIt:
 def _end(run: Run, by: User) -> None:
     """The run is stopped before anybody drove it."""
     services.stop_run(run=run, by=by, now=NOON + timedelta(minutes=5))
+
+
+def _failed_to_plan(by: User, kind: FailureKind) -> tuple[Run, list[str]]:
+    """A run whose conductor failed, and its embedding worker too, both in words of the task; and their circuits."""
+    driving = Driving(make_run(by=by, task=WORD))
+    conductor, embedder = driving.conductor, driving.run.setup["pool"][0]
+    said = failure(NO_PLAN, kind=kind)
+    failed = {"proposal": driving.ask(), "status": Proposal.Status.FAILED, "raw": "", "cost_usd": Decimal(0)}
+    driving.write(driving.desk.finish_planning, conductor=conductor, failure=said, **failed)
+    asked = {"ref": embedding_ref(driving.run, "c1"), "frozen": embedder}
+    driving.desk.purse.look_up(embedder["slug"], at=NOON)
+    driving.write(driving.desk.set_aside, messages=[{"content": WORD}], **asked)
+    told = {"worker": embedder["slug"], "kind": kind}
+    driving.write(driving.desk.embedding_failed, told=told, failure=said, cost_usd=Decimal(0), **asked)
+    run = driving.give_up(NO_PLAN, code="planning")
+    return run, [f"{line_of(each['slug'])}:trouble" for each in (conductor, embedder)]
 
 
 def _nested(by: User) -> tuple[Run, Run]:

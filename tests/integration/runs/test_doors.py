@@ -124,7 +124,11 @@ def test_a_worker_that_keeps_failing_is_left_alone_for_a_while(
     assert run.status == Run.Status.SUCCEEDED
     assert asked(run) == ["sim-cedar"]
     assert [row["model"].split(":")[0] for row in simulator.log()[before:]] == ["sim-cedar"]
-    assert events(run, "step.fellback")[0]["kind"] == "circuit"
+    [told] = [event for event in audit.read(run.trail) if event.verb == "step.fellback"]
+    assert told.data["kind"] == "circuit"
+    why = told.texts["reason"]
+    assert why is not None
+    assert "keeps failing (server) and is tried again at" in why, "what another run was told is not said in this one"
 
 
 def test_only_so_many_are_called_at_once_and_the_others_say_that_they_wait(
