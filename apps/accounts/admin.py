@@ -1,5 +1,6 @@
 """People and projects in Django's admin. Every change there is an event in the trail of the accounts."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 # From where allauth registers them, so that it has.
@@ -15,13 +16,14 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from apps.accounts.consequences import Consequence
 from apps.accounts.keys_admin import ApiKeyAdmin
-from apps.accounts.looks import AdminPasswordChangeForm, AdminUserCreationForm, TabularInline, UserChangeForm
+from apps.accounts.looks import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
+from apps.accounts.memberships_admin import MembershipAdmin, Memberships, last_of
 from apps.accounts.models import Membership, Project, User
 from apps.accounts.services import TRAIL, note_password_change
 from apps.accounts.trailed import Trailed
 from apps.accounts.ways_in_admin import WaysIn
-from apps.audit.log import JSON
 
 if TYPE_CHECKING:  # generic to the type checker, a plain class when it runs
     UserAdmin = auth_admin.UserAdmin[User]
@@ -29,11 +31,6 @@ else:
     UserAdmin = auth_admin.UserAdmin
 
 __all__ = ["ApiKeyAdmin", "GroupAdmin", "MembershipAdmin", "PersonAdmin", "ProjectAdmin"]
-
-
-class Memberships(TabularInline):
-    model = Membership
-    extra = 0
 
 
 @admin.register(User)
@@ -73,6 +70,9 @@ class PersonAdmin(WaysIn, Trailed, UserAdmin):
     stays = "What they did stays in the trails, under their name"
     instead = "Take “Active” away: they can no longer sign in, and everything they made stays theirs."
     inlines = (Memberships,)
+
+    def forbidding(self, rows: Sequence[User]) -> list[Consequence]:
+        return last_of(Membership.objects.filter(user__in=rows))
 
     @admin.display(description="name")
     def name(self, person: User) -> str:
@@ -128,16 +128,3 @@ class ProjectAdmin(Trailed):
         if not change:
             obj.created_at = timezone.now()
         super().save_model(request, obj, form, change)
-
-
-@admin.register(Membership)
-class MembershipAdmin(Trailed):
-    trail, noun = TRAIL, "membership"
-    list_display = ("user", "project", "role")
-    list_filter = ("project", "role")
-
-    def facts(self, row: Membership) -> dict[str, JSON]:
-        return {"membership": row.pk, "person": row.user_id, "project": row.project.slug, "role": row.role}
-
-    def subject(self, row: Membership) -> str:
-        return f"person:{row.user_id}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F
 
 from apps.accounts.models import ApiKey, Project, User
 from apps.accounts.permits import may
@@ -79,7 +80,9 @@ def find_by_secret(*, secret: str, now: datetime) -> ApiKey | None:
     """The key that a program brought, if it opens anything now. Its use is noted to the minute, its first is told."""
     if not SECRET.fullmatch(secret):
         return None
-    found = ApiKey.objects.select_related("person", "project").filter(digest=_digest(secret), revoked_at=None).first()
+    known = ApiKey.objects.filter(digest=_digest(secret), revoked_at=None)
+    belongs = known.filter(person__memberships__project=F("project"))  # whatever ended a membership, its keys end
+    found = belongs.select_related("person", "project").first()
     if found is None or found.state(now=now) != "active" or not found.person.is_active:
         return None
     _note_use(found, now=now)

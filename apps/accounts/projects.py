@@ -3,6 +3,7 @@
 An admin of the project does it, and each change is an event of that project.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from apps.accounts.permits import check_may
 from apps.accounts.roles import Deed
 from apps.accounts.services import TRAIL, make_sign_in_link
 from apps.audit import log
-from apps.audit.log import JSON, Entry
+from apps.audit.log import JSON, Actor, Entry
 from apps.core.errors import Conflict, Denied, Invalid, NotFound
 
 
@@ -85,7 +86,7 @@ def change_role(*, project: Project, member: int, role: str, by: User, now: date
     known = _member(_locked(project), member)
     if known.role == role:
         return known
-    _check_not_last(known)
+    check_admin_stays(project, but=[known.pk])
     before, known.role = known.role, role
     known.save(update_fields=["role"])
     entry = changed("membership", _facts(known), fields=["role"], before={"role": before}, after={"role": role})
@@ -101,13 +102,29 @@ def remove_member(*, project: Project, member: int, by: User, now: datetime) -> 
     """
     check_may(by, Deed.ADMINISTER, project)
     known = _member(_locked(project), member)
-    _check_not_last(known)
+    check_admin_stays(project, but=[known.pk])
     _leave(Entry("membership.removed", _facts(known)), known, by=by, at=now)
-    for key in ApiKey.objects.filter(person=known.user, project=project, revoked_at=None).select_related("project"):
-        revoke_api_key(key=key, by=by.actor, now=now)
-    User.objects.filter(pk=known.user_id, home_project=project).update(home_project=None)
+    end_what_it_opened(member=known, by=by.actor, now=now)
     Membership.objects.filter(pk=known.pk).delete()
     return known
+
+
+def end_what_it_opened(*, member: Membership, by: Actor, now: datetime) -> None:
+    """Revoke the keys of its person's programs for its project, and let them work there no longer by themselves."""
+    keys = ApiKey.objects.filter(person=member.user_id, project=member.project_id, revoked_at=None)
+    for key in keys.select_related("project"):
+        revoke_api_key(key=key, by=by, now=now)
+    User.objects.filter(pk=member.user_id, home_project=member.project_id).update(home_project=None)
+
+
+def check_admin_stays(project: Project, *, but: Collection[int]) -> None:
+    """Go on only if somebody administers the project without the memberships in `but`, as far as these are of admins.
+
+    :raises LastAdmin: nobody else who can sign in does.
+    """
+    admins = Membership.objects.filter(project=project, role=Membership.Role.ADMIN)
+    if admins.filter(pk__in=but).exists() and not admins.filter(user__is_active=True).exclude(pk__in=but).exists():
+        raise LastAdmin(project)
 
 
 @transaction.atomic
@@ -158,15 +175,6 @@ def _member(project: Project, pk: int) -> Membership:
     if known is None:
         raise NoSuchMember
     return known
-
-
-def _check_not_last(member: Membership) -> None:
-    """:raises LastAdmin: nobody else who can sign in administers the project."""
-    if member.role != Membership.Role.ADMIN:
-        return
-    admins = Membership.objects.filter(project=member.project, role=Membership.Role.ADMIN, user__is_active=True)
-    if not admins.exclude(pk=member.pk).exists():
-        raise LastAdmin(member.project)
 
 
 def _facts(member: Membership) -> dict[str, JSON]:

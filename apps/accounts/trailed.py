@@ -44,9 +44,8 @@ class Trailed(ModelAdmin):
     made = "added"
     secret: Mapping[str, str] = {}  # fields that are named when they change, under these words, and never shown
     untold: Collection[str] = ()  # fields that no person changes
-    words: Mapping[
-        str, str
-    ] = {}  # by model, what is said of rows that go along with one of these, or forbid that it goes
+    # By model, what is said of rows that go along with one of these, or forbid that it goes.
+    words: Mapping[str, str] = {}
     stays = ""  # what a deletion does not touch
     instead = ""  # what can be done instead of it
 
@@ -124,18 +123,25 @@ class Trailed(ModelAdmin):
             its.tell(request, before=standing, after=its.standing(pk))
         for row in formset.new_objects:
             its.tell(request, before=None, after=its.standing(row.pk))
+        its.end_with(request, formset.deleted_objects)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with transaction.atomic():
             falling = self._falling([obj])
             super().delete_model(request, obj)
             self._tell_of_fallen(request, falling)
+            self.end_with(request, [obj])
 
     def delete_queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> None:
         with transaction.atomic():
-            falling = self._falling(list(queryset))
+            rows = list(queryset)
+            falling = self._falling(rows)
             super().delete_queryset(request, queryset)
             self._tell_of_fallen(request, falling)
+            self.end_with(request, rows)
+
+    def end_with(self, request: HttpRequest, rows: Sequence[Any]) -> None:
+        """Let end what no foreign key ends with `rows`, in the transaction that deleted them."""
 
     # --- before anything goes: what depends on it -------------------------------------------------------------------
 
@@ -143,11 +149,20 @@ class Trailed(ModelAdmin):
         """What comes of deleting `rows` that no foreign key tells."""
         return []
 
+    def forbidding(self, rows: Sequence[Any]) -> list[Consequence]:
+        """What forbids that `rows` are deleted and no foreign key tells."""
+        return []
+
     def deletion(self, rows: Sequence[Any]) -> Deletion:
         """All that whoever deletes `rows` should know."""
         forbids, along = weigh(rows, words=self.words)
         stays = [Consequence(self.stays)] if self.stays else []
-        return Deletion(spoken(rows), forbids, [*self.also(rows), *along, *stays], self.instead)
+        happens = [*self.also(rows), *along, *stays]
+        return Deletion(spoken(rows), [*self.forbidding(rows), *forbids], happens, self.instead)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        going, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return going, counts, lacking, [*protected, *(each.text for each in self.forbidding(list(objs)))]
 
     def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         return super().render_delete_form(request, context | {"deletion": self.deletion([context["object"]])})

@@ -28,6 +28,7 @@ OTHERS = {
     "accounts.second_factors.note_recovery_codes": "is called by the pages of django-allauth, in their transaction",
     "accounts.second_factors.note_factor": "is called by the pages of django-allauth: see the tests of signing in",
     "accounts.second_factors.forget_second_factors": "there are none in this world: see the tests of signing in",
+    "accounts.projects.end_what_it_opened": "is a part of `remove_member`",
     "accounts.sessions.end_sessions": "there are none in this world: see the tests of signing in",
     "accounts.services.note_password_change": "is a part of `change_password`",
     "workers.health.keep": "only that a conductor came up or went down is an event: see the tests of health",
