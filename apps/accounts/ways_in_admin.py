@@ -6,6 +6,7 @@ people here does so within bounds: what would make them one of these, or somebod
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.socialaccount.models import SocialAccount
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from apps.accounts.identities import identities_of, take_identity_away
 from apps.accounts.looks import ModelAdmin
 from apps.accounts.models import User
 from apps.accounts.second_factors import forget_second_factors, names_of_factors
@@ -74,6 +76,7 @@ class WaysIn(Base):
             "link": link,
             "sessions": sessions_of(person=person, now=timezone.now()),
             "factors": names_of_factors(person),
+            "identities": identities_of(person),
         }
         return render(request, "admin/accounts/user/ways_in.html", context)
 
@@ -99,11 +102,24 @@ class WaysIn(Base):
             messages.success(
                 request, f"Sessions ended: {len(ended)}. What is open in them closes within half a minute."
             )
+        elif asked == "take-identity-away":
+            self.take_away(request, person)
         elif asked == "forget-second-factors" and person != by:  # one's own go where one shows again who one is
             forget_second_factors(person=person, by=by.actor, now=now)
             messages.success(
                 request, f"{person.label} comes in with a password or a link alone, until they set one up."
             )
+
+    def take_away(self, request: HttpRequest, person: User) -> None:
+        by, here = _by(request), request.session.session_key
+        identity = get_object_or_404(SocialAccount, pk=_number(request.POST.get("identity")), user=person)
+        ended = take_identity_away(identity=identity, by=by.actor, now=timezone.now(), but=here)
+        messages.success(request, f"It opens nothing any more. Its sessions ended: {len(ended)}.")
+
+
+def _number(given: str | None) -> int:
+    """0, which no row has, for what is no number."""
+    return int(given) if given and given.isdecimal() else 0
 
 
 def _without_password(fieldset: Any) -> Any:

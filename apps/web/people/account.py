@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.accounts.identities import identities_of
 from apps.accounts.models import Project, User
 from apps.accounts.second_factors import names_of_factors
 from apps.accounts.services import change_password
@@ -57,6 +58,7 @@ def about(request: HttpRequest, user: User, form: Any) -> dict[str, Any]:
         "form": form,
         "projects": Project.objects.visible_to(user),
         "factors": names_of_factors(user),
+        "identities": identities_of(user),
         "sessions": [
             {"row": row, "agent": named(row.user_agent), "is_here": row.session_key == here}
             for row in sessions_of(person=user, now=now)

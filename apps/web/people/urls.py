@@ -5,7 +5,7 @@ What is not here cannot be done: there is no sign-up, and no password is sent an
 
 from django.urls import URLPattern, path
 
-from apps.web.people import account, again, keys, second_factors, sign_in, single_sign_on
+from apps.web.people import account, again, identities, keys, second_factors, sign_in, single_sign_on
 
 urls: list[URLPattern] = [
     path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
@@ -37,6 +37,7 @@ urls: list[URLPattern] = [
     ),
     path("account/sessions/<int:pk>/end/", account.end_session, name="end-session"),
     path("account/sessions/end-others/", account.end_others, name="end-other-sessions"),
+    path("account/identities/<int:pk>/remove/", identities.take_away, name="take-identity-away"),
     path("account/keys/new/", keys.new_key, name="new-key"),
     path("account/keys/<int:pk>/revoke/", keys.revoke_key, name="revoke-key"),
 ]

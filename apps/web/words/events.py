@@ -54,6 +54,7 @@ IN_WORDS: Mapping[str, str] = {
     "run.unshared": "Shared link revoked",
     "second-factor.added": "Second factor added",
     "sign-in.connected": "Sign-in elsewhere connected",
+    "sign-in.disconnected": "Sign-in elsewhere taken away",
     "sign-in.done": "Signed in",
     "sign-in.failed": "Sign-in failed",
     "sign-in.throttled": "Sign-in throttled",

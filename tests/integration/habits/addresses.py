@@ -160,6 +160,7 @@ ACCOUNT: dict[str, Address] = {
         form={"name": "Mine", "project": "@project's id", "scopes": ["read"], "rate_per_minute": "60"},
     ),
     "revoke-key": Address(post=ANYBODY, given={"pk": "@key"}, is_hidden=True, whoever="analyst"),
+    "take-identity-away": Address(post=ANYBODY, given={"pk": "@identity"}, is_hidden=True, whoever="analyst"),
     "sign-out": Address(post=OPEN),
     "favicon": Address(get=OPEN),
     "healthz": Address(get=OPEN),

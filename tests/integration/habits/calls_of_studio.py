@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from apps.accounts import api_keys, projects
 from apps.accounts import services as accounts
+from apps.accounts.identities import take_identity_away
 from apps.accounts.models import User
 from apps.audit import checks
 from apps.audit.verification import Found
@@ -84,6 +85,9 @@ CALLS: dict[str, Call] = {
     ),
     "accounts.services.change_password": Call(
         lambda w, by, now: accounts.change_password(user=by, password="seven quiet pears", by=by.actor, now=now)
+    ),
+    "accounts.identities.take_identity_away": Call(
+        lambda w, by, now: take_identity_away(identity=w.identity, by=by.actor, now=now)
     ),
     "accounts.services.settle_in": Call(
         lambda w, by, now: accounts.settle_in(user=User.objects.get(username="new"), by=by.actor, now=now),

@@ -28,6 +28,7 @@ TOLD: Mapping[str, frozenset[str]] = {
     "password.": frozenset({"accounts_user"}),
     "membership.": frozenset({"accounts_membership", "accounts_user"}),
     "person.": frozenset({"accounts_user", "accounts_membership", "accounts_project"}),
+    "sign-in.": frozenset({"socialaccount_socialaccount"}),
     "sign-in-link.": frozenset({"accounts_signinlink"}),
     "api-key.": frozenset({"accounts_apikey"}),
     "retention.": frozenset({"runs_policy", "runs_legalhold"}),

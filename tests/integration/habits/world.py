@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
+from allauth.socialaccount.models import SocialAccount
 from django.utils import timezone
 
 from apps.accounts.api_keys import make_api_key
@@ -161,7 +162,8 @@ def _kept(world: World) -> None:
     )
     member = world.project.memberships.get(user=world.people["auditor"])
     made = {"template": template, "share": share, "view": view, "key": key, "policy": policy, "hold": hold}
-    made |= {"experiment": experiment, "member": member, "rule": rule}
+    identity, _ = [SocialAccount.objects.create(user=analyst, provider="oidc", uid=f"{WORD}-{n}") for n in (1, 2)]
+    made |= {"experiment": experiment, "member": member, "rule": rule, "identity": identity}
     world.things |= {name: thing.pk for name, thing in made.items()} | {f"a {name}": it for name, it in made.items()}
     event = Event.objects.filter(project=world.project.slug, verb="tag.added").first()
     assert event is not None

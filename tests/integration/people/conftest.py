@@ -3,9 +3,10 @@
 import pytest
 
 from apps.accounts.models import User
+from tests.integration.people.provider import known, provider
 from tests.people import bob, browser, other_browser, rung, somebody
 
-__all__ = ["bob", "browser", "other_browser", "rung"]
+__all__ = ["bob", "browser", "known", "other_browser", "provider", "rung"]
 
 PASSWORD = "ada-correct-horse"
 

@@ -14,13 +14,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import jwt
+import pytest
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import rsa
+from django.test import Client
 from jwt.algorithms import RSAAlgorithm
 
+from apps.accounts.models import User
+
 CLIENT, SECRET = "studio", "a-client-secret"
+ADA = {"sub": "u-1", "email": "Ada@example.org", "email_verified": True, "name": "Ada L.", "preferred_username": "al"}
 
 
 @dataclass
@@ -116,3 +122,29 @@ def running_provider() -> Iterator[Provider]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(5)
         loop.close()
+
+
+@pytest.fixture
+def provider(redis_url: str, settings) -> Iterator[Provider]:
+    with running_provider() as started:
+        started.claims = dict(ADA)
+        settings.OIDC_URL, settings.OIDC_NAME, settings.OIDC_SIGN_UP = started.url, "Example ID", False
+        app: dict[str, Any] = {"provider_id": "oidc", "name": "Example ID", "client_id": CLIENT, "secret": SECRET}
+        app |= {"settings": {"server_url": started.url, "oauth_pkce_enabled": True}}
+        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
+        yield started
+
+
+@pytest.fixture
+def known(ada: User) -> User:
+    ada.email = "ada@example.org"
+    ada.save()
+    return ada
+
+
+def come(client: Client, provider: Provider, next_url: str = "") -> Any:
+    """There and back, as a browser goes."""
+    sent = client.get("/sign-in/with/oidc/", {"next": next_url} if next_url else {})
+    assert sent.status_code == 302
+    back = provider.authorize(dict(parse_qsl(urlsplit(sent["Location"]).query)))
+    return client.get("/sign-in/with/oidc/back/", back)

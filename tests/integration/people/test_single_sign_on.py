@@ -1,7 +1,5 @@
 """Single sign-on, against a provider that is asked over HTTP and signs what it says."""
 
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -11,35 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import Project, User
 from tests.integration.people.given import is_signed_in, last, set_up_app, sign_in, told
-from tests.integration.people.provider import CLIENT, SECRET, Provider, running_provider
-
-ADA = {"sub": "u-1", "email": "Ada@example.org", "email_verified": True, "name": "Ada L.", "preferred_username": "al"}
-
-
-@pytest.fixture
-def provider(redis_url: str, settings) -> Iterator[Provider]:
-    with running_provider() as started:
-        started.claims = dict(ADA)
-        settings.OIDC_URL, settings.OIDC_NAME, settings.OIDC_SIGN_UP = started.url, "Example ID", False
-        app: dict[str, Any] = {"provider_id": "oidc", "name": "Example ID", "client_id": CLIENT, "secret": SECRET}
-        app |= {"settings": {"server_url": started.url, "oauth_pkce_enabled": True}}
-        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
-        yield started
-
-
-@pytest.fixture
-def known(ada: User) -> User:
-    ada.email = "ada@example.org"
-    ada.save()
-    return ada
-
-
-def come(client: Client, provider: Provider, next_url: str = "") -> Any:
-    """There and back, as a browser goes."""
-    sent = client.get("/sign-in/with/oidc/", {"next": next_url} if next_url else {})
-    assert sent.status_code == 302
-    back = provider.authorize(dict(parse_qsl(urlsplit(sent["Location"]).query)))
-    return client.get("/sign-in/with/oidc/back/", back)
+from tests.integration.people.provider import ADA, Provider, come
 
 
 def test_the_way_in_offers_it_where_there_is_one(db: None, client: Client, provider: Provider) -> None:
