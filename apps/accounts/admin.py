@@ -8,6 +8,7 @@ from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.admin import UserSession
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth import admin as auth_admin
@@ -24,6 +25,7 @@ from apps.accounts.models import Membership, Project, User
 from apps.accounts.services import TRAIL, note_password_change
 from apps.accounts.trailed import Trailed
 from apps.accounts.ways_in_admin import WaysIn
+from apps.audit.models import Event, Trail
 
 if TYPE_CHECKING:  # generic to the type checker, a plain class when it runs
     UserAdmin = auth_admin.UserAdmin[User]
@@ -104,9 +106,19 @@ class GroupAdmin(Trailed, auth_admin.GroupAdmin):
     trail, noun = TRAIL, "group"
 
 
+class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker alone
+    def clean_slug(self) -> str:
+        """Events name their project by its slug, for good: under another project's its auditors would read them."""
+        slug: str = self.cleaned_data["slug"]
+        if Event.objects.filter(project=slug).exists() or Trail.objects.filter(project=slug).exists():
+            raise forms.ValidationError("A project has or had this slug, and its events keep it. Choose another.")
+        return slug
+
+
 @admin.register(Project)
 class ProjectAdmin(Trailed):
     trail, noun = TRAIL, "project"
+    form = ProjectForm
     list_display = ("name", "slug", "created_at")
     fields = ("name", "slug")
     words = {
@@ -120,6 +132,9 @@ class ProjectAdmin(Trailed):
     }
     stays = "What happened in it stays in the trails"
     inlines = (Memberships,)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
+        return ("slug",) if obj else ()
 
     def project_of(self, row: Project) -> str:
         return row.slug

@@ -131,6 +131,28 @@ def test_a_project_leaves_events(browser: Client) -> None:
     assert {event.project for event in Event.objects.all()[1:]} == {"lab"}
 
 
+@pytest.fixture
+def heard(browser: Client) -> Project:
+    """A project that events tell of, made and renamed."""
+    post(browser, "accounts/project/add", {"slug": "acme", "name": "Acme"} | NO_MEMBERSHIP)
+    made = Project.objects.get(slug="acme")
+    post(browser, f"accounts/project/{made.pk}/change", {"slug": "acme-old", "name": "Acme of old"} | NO_MEMBERSHIP)
+    return Project.objects.get(pk=made.pk)
+
+
+def test_a_project_keeps_its_slug_by_which_its_events_name_it(heard: Project) -> None:
+    assert (heard.slug, heard.name) == ("acme", "Acme of old")
+
+
+def test_no_project_is_made_under_the_slug_of_one_before_it(browser: Client, heard: Project) -> None:
+    post(browser, f"accounts/project/{heard.pk}/delete", {"post": "yes"})
+
+    refused = browser.post("/admin/accounts/project/add/", {"slug": "acme", "name": "New"} | NO_MEMBERSHIP)
+
+    assert "its events keep it" in refused.content.decode()
+    assert not Project.objects.filter(slug="acme").exists()
+
+
 def test_another_person_s_password_changes_under_an_event(browser: Client, admin: User, ada: User) -> None:
     given = {"usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
     refused = browser.post(f"/admin/accounts/user/{ada.pk}/password/", given | {"password2": "another"})
