@@ -10,7 +10,8 @@ from typing import Any
 from apps.audit import log
 from apps.audit.log import Read
 from apps.runs.models import Run
-from apps.web.comparing.differing import Differing, Text, differing
+from apps.web.comparing.differing import FIRST_CHARS, Differing, Text, differing
+from apps.web.reviewing.adopted import ADOPTED, before_fork, workflows_in
 from apps.web.words.figures import listed, spaced, usd
 from apps.workflows.diff import Change, SinkChange, align, change_of, sink_change
 from apps.workflows.wording import Effort
@@ -18,7 +19,6 @@ from apps.workflows.workflow import Step, Workflow
 
 MOST_EVENTS = 5_000  # of a trail
 TEXT_CHARS = 4_000
-ADOPTED = "workflow.adopted"
 
 SAID: Mapping[str, str] = {
     "run.submitted": "asked for the run",
@@ -32,7 +32,6 @@ SAID: Mapping[str, str] = {
     "run.shared": "shared it by a link",
     "run.unshared": "revoked a link to it",
     "run.exported": "downloaded it",
-    "run.templated": "kept its workflow as a template",
     "run.erased": "erased its texts",
     "run.excepted": "let it go on against flow rules",
     "hold.placed": "placed a legal hold on it",
@@ -42,7 +41,7 @@ SAID: Mapping[str, str] = {
     "result.unrated": "took a rating back",
 }
 # What somebody said, in the order in which it is looked for.
-WORDS = ("reason", "comment", "correction", "name")
+WORDS = ("reason", "comment", "correction")
 
 
 @dataclass(frozen=True)
@@ -87,18 +86,18 @@ class Decisions:
         return list(self._told())
 
     def _told(self) -> Iterator[Decision]:
-        parent = self.run.parent
-        before = parent.workflow if parent and parent.erased_at is None else None
+        before, workflows = before_fork(self.run), workflows_in(self.run)
         for event in self.events[:MOST_EVENTS]:
-            edits: Sequence[Edited] = ()
-            if event.verb == ADOPTED:
-                now = workflow_in(event)
-                edits, before = list(self._edits(before, now)) if before else (), now
+            edits: Sequence[Edited] | None = None
+            now = workflows.get(event.seq)
+            if event.verb == ADOPTED and before and now:
+                edits = list(self._edits(before, now))
+            before = now or before
             if event.actor.kind in ("person", "key"):
                 did = _did(event, edits)
                 if did:
                     why = next(filter(None, (event.texts.get(name) for name in WORDS)), "")
-                    yield Decision(event.seq, event.at, event.actor.label, event.actor.kind, did, why, edits)
+                    yield Decision(event.seq, event.at, event.actor.label, event.actor.kind, did, why, edits or ())
 
     def _edits(self, a: Workflow, b: Workflow) -> Iterator[Edited]:
         """What `b` has otherwise than `a`, from which it was made."""
@@ -136,22 +135,12 @@ class Decisions:
         )
 
 
-def workflow_in(event: Read) -> Workflow:
-    """The workflow that an event says was adopted; of instructions that were erased nothing is left."""
-    data = event.data
-    steps = [
-        Step(**step, instruction=event.texts.get(f"instruction:{step['key']}") or "") for step in data.get("steps", ())
-    ]
-    settings = {name: data[name] for name in ("show_task", "on_failure") if name in data}
-    return Workflow.model_validate({"steps": steps, "sink": data.get("sink", {"kind": "last"}), **settings})
-
-
-def _did(event: Read, edits: Sequence[Edited]) -> str:
-    """What a person did, as what follows their name."""
+def _did(event: Read, edits: Sequence[Edited] | None) -> str:
+    """What a person did, as what follows their name. `edits` are None where there was nothing to compare with."""
     data = event.data
     match event.verb:
         case "workflow.adopted":
-            if data.get("by") == "fork":
+            if data.get("by") == "fork" and edits is not None:
                 return "changed the workflow" if edits else "took the workflow over"
             return "edited the plan" if data.get("by") == "review" else "gave the workflow"
         case "run.resumed" if data.get("limit_usd") is not None:
@@ -161,6 +150,9 @@ def _did(event: Read, edits: Sequence[Edited]) -> str:
             return f"had it pause before {listed(keys)}" if keys else "took the breakpoints away"
         case "step.written":
             return f"wrote the result of {data.get('step')} by hand"
+        case "run.templated":
+            name = event.texts.get("name")
+            return f"started it from template {f'“{name}”' if name else data.get('template')}"
         case "run.forked":
             return f"made run {data.get('child')} from it"
         case "review.assigned":
@@ -200,4 +192,4 @@ def _sunk(a: Workflow, b: Workflow, change: SinkChange) -> Iterator[str]:
 
 
 def _text(text: str) -> Text:
-    return Text(text, len(text), text)
+    return Text(text[:FIRST_CHARS], len(text), text)

@@ -18,12 +18,15 @@ from apps.runs.rating import rate_result
 from apps.runs.retention.erasing import erase_run
 from apps.runs.reviewing import assign_review, sign_off
 from apps.runs.services import approve_run, fork_run
+from apps.runs.templates import keep_template, start_template
 from apps.web.reviewing import told
 from apps.web.reviewing.reading import FIRST_CHARS
 from tests.factories import NOON, Driving, chain, failure, make_pool, make_run
 from tests.integration.runs.reviewed import ROLES, member
 from tests.integration.web.given import (
     a_run,
+    asked_again,
+    decided,
     finished,
     let_stand_in,
     nest,
@@ -183,6 +186,66 @@ def test_what_was_changed_for_a_fork(browser: Client, run: Run, ada: User) -> No
     assert "Does it need step 1?" in part(said, "asked")
     assert "Simulated conductor" not in part(said, "asked")  # whom nobody asked
     assert "worker sim-birch → sim-delta, no longer reads step 1" in part(said, "decisions")
+
+
+def test_what_became_of_the_parent_after_the_fork_is_no_change_of_the_forks(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    first = workflow_of(("s1", "", []), ("s2", "", ["s1"]))
+    driving.plan(first)
+    fork = fork_run(parent=driving.told(), workflow=first, by=ada, now=NOON, submit_key=uuid4().hex)
+    longer = workflow_of(("s1", "", []), ("s2", "", ["s1"]), ("s3@2", "", ["s2"]))
+    decided(driving, asked_again(driving, round=2), verdict="changed", workflow=longer)
+    late = fork_run(parent=driving.told(), workflow=first, by=ada, now=NOON, submit_key=uuid4().hex)
+
+    early = part(page(browser, fork), "decisions")
+    assert "took the workflow over" in early
+    assert "taken out" not in early
+    assert "Step 3 was taken out" in part(page(browser, late), "decisions")
+
+
+def test_what_a_plan_was_revised_to_after_the_fork_is_no_change_of_the_forks(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada, review=True))
+    first = chain("Compute the growth", "Answer the task")
+    driving.plan(first, hold=True)
+    fork = fork_run(parent=driving.told(), workflow=first, by=ada, now=NOON, submit_key=uuid4().hex)
+    revise_run(run=driving.told(), workflow=chain("Ask somebody"), by=ada, now=NOON)
+
+    assert "took the workflow over" in part(page(browser, fork), "decisions")
+
+
+def test_a_change_far_into_a_long_instruction_is_told(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Count them. " * 500 + "Do it by hand."))
+    changed = chain("Count them. " * 500 + "Do it by machine.")
+    fork = fork_run(parent=driving.told(), workflow=changed, by=ada, now=NOON, submit_key=uuid4().hex)
+
+    said = part(page(browser, fork), "decisions")
+
+    assert "changed the workflow" in said
+    assert "machine" in said
+
+
+def test_of_an_erased_parent_nothing_is_said_to_have_been_changed_or_not(browser: Client, run: Run, ada: User) -> None:
+    assert run.workflow is not None
+    fork = fork_run(parent=run, workflow=run.workflow, by=ada, now=NOON, submit_key=uuid4().hex)
+    ada.memberships.update(role=ROLES.ADMIN)
+    erase_run(run=run, by=ada, now=timezone.now(), reason="Asked to")
+
+    said = part(page(browser, fork), "decisions")
+
+    assert "gave the workflow" in said
+    assert "took the workflow over" not in said
+
+
+def test_a_run_that_was_started_from_a_template_says_so(browser: Client, ada: User) -> None:
+    kept = keep_template(name="Growth", task="Which grew?", workflow=chain("Answer"), by=ada, now=NOON)
+    started = start_template(template=kept, values={}, profile=make_pool(), by=ada, now=NOON)
+
+    said = page(browser, started)
+
+    assert "started it from template “Growth”" in part(said, "decisions")
+    assert "as a template" not in part(said, "decisions")
+    assert "Started from a template" in part(said, "trail")
 
 
 def test_a_result_that_was_written_by_hand_is_marked_as_that(browser: Client, ada: User) -> None:
