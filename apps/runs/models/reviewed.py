@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import Project, User
-from apps.runs.models.carried_out import Run, Step
+from apps.runs.models.carried_out import Attempt, Run, Step
 
 LOWEST, HIGHEST = 1, 5
 
@@ -71,6 +71,8 @@ class Rating(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="ratings")
     step = models.ForeignKey(Step, models.CASCADE, null=True, related_name="ratings")  # null: the run's answer
+    # Which of the step's results it is: another worker may have stood in, and a person may write over what was there.
+    attempt = models.ForeignKey(Attempt, models.CASCADE, null=True, related_name="ratings")
     by = models.ForeignKey(User, models.PROTECT, related_name="+")
     score = models.PositiveSmallIntegerField()  # from 1, useless, to 5, as it should be
     correction = models.TextField(blank=True)  # the whole text as it should have been
@@ -85,7 +87,11 @@ class Rating(models.Model):
         constraints = [
             # Who rates once more changes their mind; also the index by which a page finds what was said of its run.
             models.UniqueConstraint(
-                fields=["run", "step", "by"], nulls_distinct=False, name="a_person_rates_a_result_once"
+                fields=["run", "attempt", "by"], nulls_distinct=False, name="a_person_rates_a_result_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(step=None, attempt=None) | Q(step__isnull=False, attempt__isnull=False),
+                name="a_rating_of_a_step_says_of_which_result",
             ),
             models.CheckConstraint(condition=Q(score__range=(LOWEST, HIGHEST)), name="a_rating_is_from_1_to_5"),
         ]

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from django.contrib import messages
 from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,10 +13,11 @@ from django.views.decorators.http import require_POST
 from apps.accounts.models import User
 from apps.accounts.roles import Deed
 from apps.core.errors import Conflict, Invalid
-from apps.runs.models import Rating, Run, Step
+from apps.runs.models import Attempt, Rating, Run, Step
 from apps.runs.models.reviewed import HIGHEST, LOWEST
-from apps.runs.rating import rate_result, withdraw_rating
+from apps.runs.rating import GIVES, rate_result, result_of, withdraw_rating
 from apps.web.access import person, visible_run, wants_part
+from apps.web.words.texts import Shown, shown
 
 MOST_SHOWN = 20
 # A correction begins with what is there, unless that is more than the page shows at first.
@@ -36,15 +36,24 @@ class Form:
 
 
 class Ratings:
-    """What was said of one result, and what `user` may say: of a run's answer, or of one of its steps."""
+    """What was said of one result, and what `user` may say: of a run's answer, or of what an `attempt` gave a step."""
 
     scores = range(LOWEST, HIGHEST + 1)
     highest = HIGHEST
 
-    def __init__(self, run: Run, user: User, *, step: Step | None = None, form: Form | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        user: User,
+        *,
+        step: Step | None = None,
+        attempt: Attempt | None = None,
+        form: Form | None = None,
+    ) -> None:
         self.run = run
         self.user = user
         self.step = step
+        self.attempt = attempt
         self.given = form
 
     @property
@@ -65,7 +74,7 @@ class Ratings:
         if self.run.erased_at is not None:
             return False
         if self.step:
-            return self.step.status in Step.DONE
+            return self.attempt is not None and self.step.status in Step.DONE and self.attempt.status in GIVES
         return self.run.status == Run.Status.SUCCEEDED
 
     @cached_property
@@ -75,7 +84,7 @@ class Ratings:
     @cached_property
     def rows(self) -> list[Rating]:
         """Everybody's, newest first, as far as they are shown; the person's own among them if there is one."""
-        rows = Rating.objects.filter(run=self.run, step=self.step).select_related("by")
+        rows = Rating.objects.filter(run=self.run, attempt=self.attempt).select_related("by")
         own_first = Case(When(by=self.user, then=0), default=1)
         return list(rows.order_by(own_first, "-pk")[: MOST_SHOWN + 1])
 
@@ -103,41 +112,61 @@ class Ratings:
         return int(self.form.score) if self.form.score in map(str, self.scores) else 0
 
     @property
+    def rated(self) -> Shown:
+        """The text that is rated, formatted."""
+        return shown(self._text, whole=False, raw=False)
+
+    @property
     def _prefilled(self) -> str:
-        text = self.run.answer if self.step is None else self.step.result
+        text = self._text
         return text if len(text) <= PREFILLED_CHARS and text.count("\n") < PREFILLED_LINES else ""
+
+    @property
+    def _text(self) -> str:
+        return self.attempt.text if self.attempt else "" if self.step else self.run.answer
 
 
 @require_POST
 def rate(request: HttpRequest, code: str) -> HttpResponse:
-    """Rate the answer, or the step that `step` names; take that back, where the button says so."""
+    """Rate the answer, or the result of the step that `step` names; take that back, where the button says so."""
     run, by = visible_run(request.user, code), person(request)
     given = request.POST
     key = given.get("step", "").replace("\0", "")[:40]
+    attempt = int(given["attempt"]) if given.get("attempt", "").isdecimal() and len(given["attempt"]) < 19 else None
     form = Form(given.get("score", ""), given.get("correction", ""), given.get("comment", ""))
     try:
         if given.get("withdraw"):
-            withdraw_rating(run=run, step=key, by=by, now=timezone.now())
+            withdraw_rating(run=run, step=key, attempt=attempt, by=by, now=timezone.now())
         else:
-            _rate(run, key, form, by=by)
+            _rate(run, key, attempt, form, by=by)
             form.is_saved = True
     except Invalid as refusal:
         form.errors[refusal.field or "score"] = refusal.message
     except Conflict as refusal:
         form.errors["score"] = refusal.message
-    if wants_part(request):
-        step = run.steps.filter(key=key).first() if key else None
-        ratings = Ratings(run, by, step=step, form=form)
-        return render(request, "run/_rating.html", {"ratings": ratings}, status=422 if form.errors else 200)
-    for message in form.errors.values():
-        messages.error(request, message)
-    return redirect(f"{reverse('run', args=[run.code])}{f'?step={key}' if key else ''}#{'panel' if key else 'answer'}")
+    if not (wants_part(request) or form.errors):
+        return redirect(_back_to(run, key))
+    step = run.steps.filter(key=key).first() if key else None
+    ratings = Ratings(run, by, step=step, attempt=_attempt(step, attempt), form=form)
+    template = "run/_rating.html" if wants_part(request) else "run/rate.html"
+    context = {"ratings": ratings, "back": _back_to(run, key)}
+    return render(request, template, context, status=422 if form.errors else 200)
 
 
-def _rate(run: Run, key: str, form: Form, *, by: User) -> None:
+def _rate(run: Run, key: str, attempt: int | None, form: Form, *, by: User) -> None:
     score = int(form.score) if form.score.isascii() and form.score.isdigit() and len(form.score) < 3 else 0
     said = {"correction": form.correction, "comment": form.comment}
-    rate_result(run=run, step=key, score=score, by=by, now=timezone.now(), **said)
+    rate_result(run=run, step=key, attempt=attempt, score=score, by=by, now=timezone.now(), **said)
+
+
+def _attempt(step: Step | None, pk: int | None) -> Attempt | None:
+    if step is None or pk is None:
+        return result_of(step) if step else None
+    return step.attempts.filter(pk=pk).first()
+
+
+def _back_to(run: Run, key: str) -> str:
+    return f"{reverse('run', args=[run.code])}{f'?step={key}' if key else ''}#{'panel' if key else 'answer'}"
 
 
 urls: list[URLPattern] = [path("runs/<code>/rate/", rate, name="run-rate")]

@@ -13,12 +13,13 @@ from itertools import islice
 from apps.audit import log
 from apps.audit.log import Verified
 from apps.runs.labels import Labels
-from apps.runs.models import Rating, Run, Step
+from apps.runs.models import Run, Step
 from apps.web.audit.rows import Row
 from apps.web.reviewing.decisions import Decisions
 from apps.web.reviewing.origin import Model, conductor_of, limits_of, pool_of
 from apps.web.reviewing.picture import Picture, picture_of
 from apps.web.reviewing.planned import Round, plans_of
+from apps.web.reviewing.rated import Rated, ratings_of
 from apps.web.reviewing.reading import Reading
 from apps.web.reviewing.step import Told as ToldStep
 from apps.web.reviewing.steps import Steps
@@ -30,7 +31,6 @@ from apps.workflows.prompt import NOTE
 
 FIRST_STEPS, MOST_STEPS = 60, 2_000
 FIRST_EVENTS, MOST_EVENTS = trail.PAGE, 10_000
-MOST_RATINGS = 50
 DEEPEST = 4  # runs within runs; a profile allows three
 
 
@@ -50,15 +50,6 @@ class Block:
 
     step: ToldStep
     inner: Inner | None = None
-
-
-@dataclass(frozen=True)
-class Rated:
-    """What somebody thought of a result."""
-
-    row: Rating
-    of: str
-    correction: Shown
 
 
 class Told:
@@ -123,11 +114,7 @@ class Told:
 
     @cached_property
     def ratings(self) -> list[Rated]:
-        rows = Rating.objects.filter(run=self.run).select_related("by", "step")[:MOST_RATINGS]
-        return [
-            Rated(row, f"Step {row.step.position + 1}" if row.step else "Answer", self.reading.exact(row.correction))
-            for row in rows
-        ]
+        return ratings_of(self.run, self.steps.calls, self.reading)
 
     # --- the steps ---------------------------------------------------------------------------------------------------
 

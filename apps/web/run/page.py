@@ -117,7 +117,7 @@ def step(request: HttpRequest, code: str, key: str) -> HttpResponse:
 
 
 def _step(request: HttpRequest, panel: StepPanel | None) -> dict[str, Any]:
-    ratings = Ratings(panel.run, person(request), step=panel.row) if panel else None
+    ratings = Ratings(panel.run, person(request), step=panel.row, attempt=panel.attempt) if panel else None
     return {"panel": panel, "step_ratings": ratings}
 
 

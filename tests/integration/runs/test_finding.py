@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import Membership, Project, User
 from apps.runs.filters import parse
 from apps.runs.finding import find
-from apps.runs.models import TRIAL, Experiment, Rating, Run, RunWords, Step, Variant
+from apps.runs.models import TRIAL, Attempt, Experiment, Rating, Run, RunWords, Step, Variant
 from tests.factories import make_person, make_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -236,10 +236,12 @@ def test_runs_are_found_by_how_they_were_signed_off(ada: User) -> None:
 def test_runs_are_found_by_what_somebody_gave_their_answer(ada: User) -> None:
     runs = {name: a_run(ada, name) for name in ("good", "bad", "of a step", "unrated")}
     steps(runs["of a step"], "sim-birch")
-    for name, score, step in (("good", 5, None), ("bad", 1, None), ("of a step", 1, runs["of a step"].steps.get())):
+    step = runs["of a step"].steps.get()
+    call = Attempt.objects.create(run=step.run, step=step, number=1, status="succeeded", sent=[], started_at=NOW)
+    for name, score, of in (("good", 5, {}), ("bad", 1, {}), ("of a step", 1, {"step": step, "attempt": call})):
         said = "Better" if name == "bad" else ""
         Rating.objects.create(
-            run=runs[name], step=step, by=ada, score=score, correction=said, created_at=NOW, updated_at=NOW
+            run=runs[name], **of, by=ada, score=score, correction=said, created_at=NOW, updated_at=NOW
         )
 
     assert found("rating<2.5", ada) == {"bad"}

@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.runs.holding import write_result
 from apps.runs.models import Rating, Run
 from apps.runs.rating import rate_result
 from apps.runs.reviewing import assign_review, sign_off
-from tests.factories import NOON
+from tests.factories import NOON, Driving, chain, make_run
 from tests.integration.runs.reviewed import ROLES, member
 from tests.integration.web.given import a_run, finished
 
@@ -144,6 +145,63 @@ def test_what_is_no_score_comes_back_with_what_was_written(browser: Client, run:
     assert response.status_code == 422
     assert "Choose from 1" in response.content.decode()
     assert "Kept for me" in response.content.decode()
+
+
+@pytest.mark.parametrize("step", ["", "s1"])
+def test_what_was_refused_is_not_lost_without_scripts_either(browser: Client, run: Run, step: str) -> None:
+    correction = "North grew most. " * 500
+    given = {"step": step, "score": "9", "comment": "Kept for me", "correction": correction}
+
+    response = browser.post(reverse("run-rate", args=[run.code]), given)
+
+    said = response.content.decode()
+    assert response.status_code == 422
+    assert "<!doctype html>" in said.lower()
+    for text in ("Choose from 1", "Kept for me", correction):
+        assert text in said
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_what_was_written_of_a_run_that_was_erased_meanwhile_is_given_back(
+    browser: Client, run: Run, headers: dict[str, str]
+) -> None:
+    Run.objects.filter(pk=run.pk).update(task="", answer="", erased_at=timezone.now())
+
+    response = browser.post(
+        reverse("run-rate", args=[run.code]), {"score": "2", "correction": "North grew most."}, headers=headers
+    )
+
+    assert response.status_code == 422
+    for text in ("there is nothing left to rate", "North grew most."):
+        assert text in response.content.decode()
+
+
+def test_each_result_that_a_step_had_is_rated_by_itself(browser: Client, ada: User) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Compute the growth", "Answer the task"))
+    seen = driving.finish("s1", "South: 53 %")
+    Run.objects.filter(pk=driving.run.pk).update(status="held", hold="pause")
+    write_result(run=driving.run, key="s1", text="North: 40 %", by=ada, now=NOON)
+    url = reverse("run-rate", args=[driving.run.code])
+
+    browser.post(url, {"step": "s1", "attempt": str(seen.pk), "score": "1", "comment": "Misread"})
+    browser.post(url, {"step": "s1", "score": "5", "comment": "As it is"})
+
+    panel = reverse("run-step", args=[driving.run.code, "s1"])
+    first, last = (browser.get(f"{panel}{query}").content.decode() for query in ("?attempt=1", ""))
+    assert ("Misread" in first, "As it is" in first) == (True, False)
+    assert ("Misread" in last, "As it is" in last) == (False, True)
+    said = review_of(browser, driving.run)
+    assert "Step 1, before its result was written over: 1 of 5" in said
+    assert "Step 1: 5 of 5" in said
+
+
+@pytest.mark.parametrize("attempt", ["x", "-1", "²", "٣", "9" * 18, "9" * 30, "\0"])
+def test_no_attempt_that_is_named_is_too_odd(browser: Client, run: Run, attempt: str) -> None:
+    response = browser.post(reverse("run-rate", args=[run.code]), {"step": "s1", "score": "1", "attempt": attempt})
+
+    assert response.status_code in (302, 422)
 
 
 def test_auditors_see_ratings_and_give_none(auditing: Client, run: Run, ada: User) -> None:
