@@ -68,25 +68,28 @@ class SocialAdapter(DefaultSocialAccountAdapter):
             return
         known = verified_person(sociallogin)
         if known is None:
-            if not settings.OIDC_SIGN_UP:
-                self.refuse(request, address_of(sociallogin))
+            self.meet(request, sociallogin)
             return
         with transaction.atomic():
             sociallogin.connect(request, known)
             account = sociallogin.account
             sign_ins.note_connection(person=known, provider=account.provider, uid=account.uid, now=timezone.now())
 
-    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Whoever the provider vouches for, if the environment says so; never under an address that is somebody's."""
+    def meet(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Somebody new: whoever the provider vouches for, if the environment says so; never under another's address.
+
+        An address that they only claim is not kept: whoever really has it would later come in as them. allauth is left
+        none to look up: it would ask a list of its own, in which addresses stay with whom they once belonged to.
+        """
         email = address_of(sociallogin)
         if not settings.OIDC_SIGN_UP or (email and User.objects.filter(email__iexact=email).exists()):
             self.refuse(request, email)
-        return True
+        sociallogin.user.email, sociallogin.email_addresses = verified_address_of(sociallogin), []
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        return settings.OIDC_SIGN_UP
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
-        """Make them, without an address that they only claim: whoever really has it would later come in as them."""
-        if not verified_address_of(sociallogin):
-            sociallogin.user.email, sociallogin.email_addresses = "", []
         with transaction.atomic():
             user: User = super().save_user(request, sociallogin, form)
             account = sociallogin.account

@@ -113,6 +113,23 @@ def test_an_address_that_is_only_claimed_is_not_kept_and_leads_its_owner_nowhere
     assert User.objects.get(username="victim").email == "victim@example.org"
 
 
+def test_an_address_that_has_gone_to_somebody_else_makes_them_a_person_of_their_own(
+    db: None, client: Client, provider: Provider, settings
+) -> None:
+    settings.OIDC_SIGN_UP = True
+    come(Client(), provider)
+    User.objects.update(email="ada@elsewhere.example")
+    provider.claims |= {"sub": "u-2", "preferred_username": "new"}
+
+    come(client, provider)
+
+    assert is_signed_in(client)
+    assert set(User.objects.values_list("username", "email")) == {
+        ("al", "ada@elsewhere.example"),
+        ("new", "ada@example.org"),
+    }
+
+
 def test_an_address_of_somebody_makes_no_second_person(
     known: User, client: Client, provider: Provider, settings
 ) -> None:
