@@ -64,7 +64,7 @@ class Guard:
         for each, forbidden in zip(chain, found or [[] for _ in chain], strict=True):
             if not forbidden:
                 return each
-        raise held_by([offence for forbidden in found or () for offence in forbidden])
+        raise held_by([offence for forbidden in found or () for offence in forbidden], run=self.run)
 
     async def check_judge(self) -> None:
         """:raises StepHeld: the embedding worker may not read the answers that it would compare."""
@@ -88,7 +88,7 @@ class Guard:
 
     async def _check(self, ask: Callable[[Flow], list[Offence]]) -> None:
         if found := await self._look(ask):
-            raise held_by(found)
+            raise held_by(found, run=self.run)
 
     async def _look(self, ask: Callable[[Flow], Any]) -> Any:
         """What `ask` finds of the rules as they are now; None where there are none."""
@@ -100,9 +100,15 @@ def _looked(run: Run, ask: Callable[[Flow], Any]) -> Any:
     return ask(now) if now.rules else None
 
 
-def held_by(offences: Sequence[Offence]) -> StepHeld:
-    """What holds a run."""
-    return StepHeld(Run.Hold.RULES, {"rules": as_told(offences)})
+def held_by(offences: Sequence[Offence], *, run: Run) -> StepHeld:
+    """What holds `run`. Each names it: keys of steps are the same in the run around it, which is held along with it."""
+    return StepHeld(Run.Hold.RULES, {"rules": [{"run": run.code} | each for each in as_told(offences)]})
+
+
+def held_within(nested: Run) -> StepHeld:
+    """What holds the run around `nested`, which is held: the same, and which runs within it that is about."""
+    about = {name: each for name, each in nested.held_by.items() if name not in ("step", "steps")}
+    return StepHeld(nested.hold, about | {"within": [nested.code, *nested.held_by.get("within", ())]})
 
 
 def kept_back(held: StepHeld) -> list[str]:
@@ -116,5 +122,7 @@ def together(held: Mapping[str, StepHeld]) -> StepHeld:
     first = next(iter(held.values()))
     if first.reason != Run.Hold.RULES:
         return first
-    rules = [each for one in held.values() for each in one.about.get("rules", ())]
-    return StepHeld(first.reason, {**first.about, "rules": rules[:MOST_TOLD]})
+    ruled = [one.about for one in held.values() if one.reason == Run.Hold.RULES]
+    rules = [each for about in ruled for each in about["rules"]][:MOST_TOLD]
+    within = [code for about in ruled for code in about.get("within", ())]
+    return StepHeld(first.reason, {"rules": rules} | ({"within": within} if within else {}))

@@ -16,7 +16,7 @@ from apps.core.errors import StudioError
 from apps.runs.calling import Credit, Door, Tries, Wait, tokens_of
 from apps.runs.desk import Desk, Page, RunStopped, RunTaken
 from apps.runs.engine import StepFailed, StepHeld
-from apps.runs.guard import Guard
+from apps.runs.guard import Guard, held_within
 from apps.runs.models import Attempt, Run, Step
 from apps.runs.nesting import is_nested, reply_of
 from apps.runs.notes import Notes
@@ -183,9 +183,7 @@ class Stepping:
         await self.drive_nested(nested.pk)
         nested = await self.notes.do(partial(Run.objects.get, pk=nested.pk))
         if nested.status == Run.Status.HELD:
-            about = {name: each for name, each in nested.held_by.items() if name not in ("step", "steps")}
-            about |= {"within": nested.held_by.get("within") or nested.code}
-            raise StepHeld(nested.hold, about)
+            raise held_within(nested)
         if not nested.is_ended:
             raise OperationalError(f"the nested run {nested.code} was let go of")  # and with it this one must be
         try:

@@ -26,8 +26,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Forbidden:
-    """One model that would read what a rule keeps from it."""
+    """One model that would read what a rule keeps from it, in a `run`."""
 
+    run: Run
     carries: str
     needs: str
     rule: int
@@ -41,24 +42,31 @@ class Forbidden:
 
 
 class Ruled:
-    """What rules forbid of `run`, as it was told when they held it, or would be now."""
+    """What rules forbid of `run`, as it was told when they held it, or would be now.
 
-    def __init__(self, run: Run, told: Sequence[Mapping[str, Any]], *, within: Run | None = None) -> None:
+    Where they hold runs within it, what is told names the one that it is about.
+    """
+
+    def __init__(self, run: Run, told: Sequence[Mapping[str, Any]]) -> None:
         self.run = run
         self.told = told
-        self.within = within  # the run inside it, whose steps the paths are about
 
-    @property
-    def of(self) -> Run:
-        """The run whose steps the paths lead along."""
-        return self.within or self.run
+    @cached_property
+    def own(self) -> list[Mapping[str, Any]]:
+        """What is told of the run itself, and of none within it."""
+        return [each for each in self.told if self._code(each) == self.run.code]
+
+    def _code(self, each: Mapping[str, Any]) -> str:
+        return str(each.get("run", self.run.code))
 
     @cached_property
     def forbidden(self) -> list[Forbidden]:
+        """The run's own first, then those of each run within it."""
         words = dict(FlowRule.objects.filter(pk__in={each["rule"] for each in self.told}).values_list("pk", "words"))
-        names = Names(self.of)
+        inner = Run.objects.filter(code__in={self._code(each) for each in self.told}).exclude(pk=self.run.pk)
         return [
             Forbidden(
+                run=names.run,
                 carries=each["carries"],
                 needs=each["needs"],
                 rule=each["rule"],
@@ -66,7 +74,9 @@ class Ruled:
                 look=names.look(each["model"]),
                 path=[names.place(key) for key in each["path"]],
             )
+            for names in (Names(self.run), *map(Names, inner.order_by("pk")))
             for each in self.told
+            if self._code(each) == names.run.code
         ]
 
     @property
@@ -80,14 +90,12 @@ class Ruled:
     @cached_property
     def steps(self) -> frozenset[str]:
         """The steps that would have read it."""
-        return frozenset(each["reader"] for each in self.told) if self.within is None else frozenset()
+        return frozenset(each["reader"] for each in self.own)
 
     @cached_property
     def edges(self) -> frozenset[tuple[str, str]]:
         """The access edges along which it would have come, (source, reader)."""
-        if self.within is not None:
-            return frozenset()
-        paths = [each["path"] for each in self.told]
+        paths = [each["path"] for each in self.own]
         return frozenset(edge for path in paths for edge in pairwise(path) if all(map(flow.is_step, edge)))
 
     @property
@@ -145,9 +153,7 @@ def ruled_of(run: Run) -> Ruled | None:
     """What holds `run`; None where no rules do."""
     if run.status != Run.Status.HELD or run.hold != Run.Hold.RULES:
         return None
-    within = run.held_by.get("within")
-    inside = Run.objects.filter(code=within).first() if within else None
-    return Ruled(run, run.held_by.get("rules", ()), within=inside)
+    return Ruled(run, run.held_by.get("rules", ()))
 
 
 def foretold_of(run: Run) -> Ruled | None:

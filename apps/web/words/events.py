@@ -1,6 +1,6 @@
 """How events are told: what happened, what of its figures matters, and the one text that says most about it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -108,14 +108,16 @@ def _stood_in(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
     return [f"{instead} stands in for {before}", spaced(str(data.get("kind", "")))]
 
 
-def _forbidden(each: dict[str, Any], looks: Mapping[str, Look]) -> str:
-    """`secret → step s3, Birch is not trusted`"""
-    return f"{each['carries']} → {each['reader'].rstrip(':')}: {_name(looks, each['model'])} is not {each['needs']}"
+def _forbidden(each: dict[str, Any], looks: Mapping[str, Look], within: Collection[str] = ()) -> str:
+    """`secret → s3: Birch is not trusted`; of a run that is `within`: `secret → s3 of run abcd2345: …`"""
+    reader = each["reader"].rstrip(":") + (f" of run {each['run']}" if each.get("run") in within else "")
+    return f"{each['carries']} → {reader}: {_name(looks, each['model'])} is not {each['needs']}"
 
 
 def _excepted(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:
-    within = [f"with what holds run {listed(data['within'])}"] if data.get("within") else []
-    return [*(_forbidden(each, looks) for each in data.get("rules", ())[:MOST_PATHS]), *within]
+    inner = data.get("within") or ()
+    within = [f"with what holds run {listed(inner)}"] if inner else []
+    return [*(_forbidden(each, looks, inner) for each in data.get("rules", ())[:MOST_PATHS]), *within]
 
 
 def _held(data: dict[str, Any], looks: Mapping[str, Look]) -> Sequence[str]:

@@ -369,7 +369,8 @@ describe("doors and limits in the graph", () => {
   });
 
   test("what flow rules hold is told at the steps and the edges on its way, until somebody approves it", () => {
-    const rules = [{ carries: "secret", needs: "trusted", reader: "s3", model: "atlas", path: ["s1", "s2", "s3"] }];
+    const run = "wxyz6789";
+    const rules = [{ run, carries: "secret", needs: "trusted", reader: "s3", model: "atlas", path: ["s1", "s2", "s3"] }];
     const trail = new Trail().submitted().adopted({ s1: [], s2: ["s1"], s3: ["s1", "s2"] });
     const held = graphOf(view(trail.add("run.held", { reason: "rules", step: "s3", steps: ["s3"], rules })), sight());
     expect(held.cards.map(({ problems }) => problems.map(({ message, severity }) => `${severity}: ${message}`))).toEqual([
@@ -386,9 +387,13 @@ describe("doors and limits in the graph", () => {
   });
 
   test("what rules hold in a run within is not told at the steps around it", () => {
-    const rules = [{ carries: "secret", needs: "trusted", reader: "s1", model: "atlas", path: ["task:", "s1"] }];
-    const trail = begun().add("run.held", { reason: "rules", step: "s1", steps: ["s1"], rules, within: "abcd2345" });
-    expect(cards(trail).flatMap(({ problems }) => problems)).toEqual([]);
+    const one = { carries: "secret", needs: "trusted", model: "atlas" };
+    const rules = [
+      { ...one, run: "wxyz6789", reader: "s2", path: ["task:", "s2"] },
+      { ...one, run: "abcd2345", reader: "s1", path: ["task:", "s1"] },
+    ];
+    const held = { reason: "rules", step: "s1", steps: ["s1", "s2"], rules, within: ["abcd2345"] };
+    expect(cards(begun().add("run.held", held)).map(({ problems }) => problems.length)).toEqual([0, 1]);
   });
 
   test("a planner that waits has a note in the place of steps", () => {

@@ -51,7 +51,7 @@ def studio(ada: User) -> Studio:
     driving = Driving(make_run(by=ada, task=HOSTILE, labels=Labels(attachments=(file,))))
     driving.plan(workflow_of(("s1", "", []), ("s2", "", ["s1"]), ("s3", "", ["s2"])))
     assert driving.run.workflow is not None
-    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow))
+    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow), run=driving.run)
     driving.write(driving.desk.hold, reason=stop.reason, about=stop.about, steps=["s2", "s3"])
     return Studio(f"/projects/{project.slug}/rules/", driving.told())
 

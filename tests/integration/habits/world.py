@@ -124,7 +124,6 @@ def _runs(world: World) -> None:
     failed.plan(chain(f"Compute the {WORD}", "Answer the task"))
     failed.finish("s1", WORD)
     held: dict[str, Any] = {"status": "held", "driver": ""}
-    by_rules = {"rules": [{"name": "1", "paths": []}], "steps": []}
     runs = {
         "done": done.carry({"s1": f"{WORD}: 53 %", "s2": f"The {WORD} grew most."}),
         "failed": failed.give_up(WORD, step="s2", code="step"),
@@ -132,12 +131,22 @@ def _runs(world: World) -> None:
         "running": _planned(world),
         "held": _planned(world, is_held=True),
         "paused": _planned(world, **held, hold="pause"),
-        "ruled": _planned(world, **held, hold="rules", held_by=by_rules),
+        "ruled": _planned(world, **held, hold="rules"),
         "trial": try_worker(
             worker=Worker.objects.get(slug=world["worker"]), by=world.people["admin"], now=timezone.now()
         ),
     }
     world.things |= {name: run.code for name, run in runs.items()} | {f"run:{name}": run for name, run in runs.items()}
+    _rule(world)
+
+
+def _rule(world: World) -> None:
+    """What holds the run that is held by rules, as its page tells it."""
+    run = world["run:ruled"]
+    told = {"rule": 0, "carries": "secret", "needs": "safe", "reader": "s1", "model": "sim-birch", "run": run.code}
+    told |= {"name": "secret>safe s1 sim-birch task:", "path": ["task:", "s1"], "sources": ["task:"]}
+    run.held_by = {"rules": [told], "step": "s1", "steps": ["s1"]}
+    run.save(update_fields=["held_by"])
 
 
 def _kept(world: World) -> None:

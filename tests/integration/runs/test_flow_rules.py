@@ -274,7 +274,7 @@ def test_a_run_within_a_run_carries_what_its_step_reads_and_is_approved_with_the
 
     nested = Run.objects.get(nested_in__run=run)
     assert nested.setup["tags"] == ["secret"]
-    assert (run.hold, run.held_by["within"], nested.hold) == (Run.Hold.RULES, nested.code, Run.Hold.RULES)
+    assert (run.hold, run.held_by["within"], nested.hold) == (Run.Hold.RULES, [nested.code], Run.Hold.RULES)
     with pytest.raises(Conflict, match=run.code):
         approve(nested, admin)
 

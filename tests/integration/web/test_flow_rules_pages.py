@@ -52,7 +52,7 @@ def held(admin: User, rule: FlowRule) -> Run:
     driving = Driving(make_run(by=admin, labels=Labels(tags=("secret",))))
     driving.plan(chain("Compute the growth", "Check it", "Answer the task"))
     assert driving.run.workflow is not None
-    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow))
+    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow), run=driving.run)
     driving.write(driving.desk.hold, reason=stop.reason, about=stop.about, steps=["s1", "s2", "s3"])
     return driving.told()
 
@@ -233,6 +233,26 @@ def test_an_admin_approves_it_with_a_reason(browser: Client, held: Run, headers:
     assert told(late)[-1:] == [f"No rules hold run {held.code} any more."]
 
 
+def test_what_holds_a_run_within_is_told_under_that_run(
+    browser: Client, admin: User, held: Run, rule: FlowRule
+) -> None:
+    nested = make_run(by=admin, task="Within", labels=Labels(tags=("secret",)), submit_key="n" * 32)
+    theirs = {**held.held_by["rules"][1], "run": nested.code}
+    Run.objects.filter(pk=held.pk).update(
+        held_by=held.held_by | {"rules": [theirs, held.held_by["rules"][1]], "within": [nested.code]}
+    )
+
+    page = browser.get(f"/runs/{held.code}/").content.decode()
+
+    hold = page.split('id="hold"')[1].split("<form")[0]
+    own, within = hold.split("which is part of this one:")
+    assert f"run {nested.code}" in words(own.encode()).split("the task")[-1]
+    assert f'/runs/{held.code}/?step=s2" data-step="s2"' in own
+    assert f'/runs/{nested.code}/?step=s2"' in within
+    assert "data-step" not in within
+    assert "2 calls would show a model" in words(hold.encode())
+
+
 def test_an_analyst_is_shown_who_may_and_is_refused(browser: Client, ada: User, held: Run) -> None:
     Membership.objects.filter(user=ada).update(role=Membership.Role.ANALYST)
 
@@ -266,7 +286,7 @@ def test_a_page_of_many_paths_folds_most_of_them(browser: Client, admin: User, r
     driving = Driving(make_run(by=admin, labels=Labels(tags=("secret",))))
     driving.plan(chain(*(f"Step {number}" for number in range(30))))
     assert driving.run.workflow is not None
-    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow))
+    stop = held_by(Flow.of(driving.run).of_workflow(driving.run.workflow), run=driving.run)
     driving.write(driving.desk.hold, reason=stop.reason, about=stop.about, steps=["s1"])
 
     page = words(browser.get(f"/runs/{driving.run.code}/").content)

@@ -139,7 +139,7 @@ export type RunEvent =
         breakpoint?: string;
         limit?: Limit;
         rules?: Forbidden[];
-        within?: string;
+        within?: string[];
       }
     >
   | Sealed<"run.excepted", { rules: Forbidden[] }, { reason?: string }>
@@ -149,7 +149,7 @@ export type RunEvent =
   | Sealed<"run.forked", { child: string }>;
 
 /** What a flow rule holds a run for: a model that would read what carries a tag, and the way by which it would. */
-export type Forbidden = { carries: string; needs: string; reader: string; model: string; path: string[] };
+export type Forbidden = { run: string; carries: string; needs: string; reader: string; model: string; path: string[] };
 
 export type Verb = RunEvent["verb"];
 

@@ -184,8 +184,8 @@ function spent(state: RunState, bill: { tokens: number; cost: string | null }): 
 
 /** Nothing waits at a door any more: calls that were not made are asked for again. */
 function held(state: RunState, event: Of<"run.held">): RunState {
-  const { reason, step, breakpoint, rules, within } = event.data;
-  const forbidden = within === undefined ? (rules ?? []) : [];
+  const { reason, step, breakpoint, rules = [], within = [] } = event.data;
+  const forbidden = rules.filter(({ run }) => !within.includes(run)); // steps of the runs within have the same keys
   const steps = state.steps.map((each) => (each.waiting === "" ? each : { ...each, waiting: "" }));
   const why = { heldFor: reason, heldAt: step ?? null, brokeAt: breakpoint ?? null, forbidden, pausing: false };
   return { ...state, ...why, status: goOn(state, "held"), steps, planningWaits: "" };
