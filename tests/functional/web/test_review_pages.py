@@ -13,6 +13,7 @@ from apps.accounts.models import Membership, User
 from apps.runs.models import Rating, Review, Run
 from apps.runs.rating import rate_result
 from apps.runs.reviewing import sign_off
+from apps.workers.calls import LONGEST_REPLY_CHARS
 from tests.factories import Driving, chain, make_run
 from tests.functional.web.browsing import (
     HOSTILE,
@@ -129,6 +130,30 @@ def test_an_answer_is_rated_from_the_keyboard(server: Server, ada: User, opened:
         expect(page.locator(".ratings [role=status]")).to_have_text("Saved.")
         expect(page.get_by_role("button", name="Change my rating")).to_be_visible()
     assert elsewhere(lambda: Rating.objects.get().score) == 2
+
+
+def test_a_correction_that_is_refused_is_mended_without_scripts(
+    server: Server, ada: User, opened: Callable[[], Any]
+) -> None:
+    driving = Driving(make_run(by=ada))
+    driving.plan(chain("Answer"))
+    run = driving.carry({"s1": "South"})
+    with signed_in(server, opened, java_script_enabled=False) as page:
+        page.goto(f"{server.url}/runs/{run.code}/?step=s1")
+        form = page.locator("#rate-rating-s1")
+        form.get_by_role("radio", name="2", exact=True).check()
+        form.get_by_text("Say why, or what it should have said").click()
+        form.get_by_label("Comment").fill("Too long, I know")
+        form.get_by_label("as it should have been").fill("North. " * (LONGEST_REPLY_CHARS // 7 + 1))
+        form.get_by_role("button", name="Rate").click()
+
+        expect(page.locator("main [role=alert]")).to_contain_text("characters are kept")
+        expect(page.get_by_label("Comment")).to_have_value("Too long, I know")
+        page.get_by_label("as it should have been").fill("North.")
+        page.get_by_role("button", name="Rate").click()
+
+        expect(page.get_by_role("button", name="Change my rating")).to_be_visible()
+    assert elsewhere(lambda: Rating.objects.get().correction) == "North."
 
 
 def test_what_one_is_writing_stays_when_the_answer_is_fetched_again(
