@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from apps.runs.excepting import seal_of
 from apps.runs.flow import Flow, as_told
 from apps.runs.models import Run, Step
 from apps.runs.purse import outermost
@@ -29,6 +30,7 @@ class Forbidden:
     """One model that would read what a rule keeps from it, in a `run`."""
 
     run: Run
+    seal: str
     carries: str
     needs: str
     rule: int
@@ -67,6 +69,7 @@ class Ruled:
         return [
             Forbidden(
                 run=names.run,
+                seal=seal_of(each),
                 carries=each["carries"],
                 needs=each["needs"],
                 rule=each["rule"],
@@ -78,6 +81,11 @@ class Ruled:
             for each in self.told
             if self._code(each) == names.run.code
         ]
+
+    @property
+    def seen(self) -> str:
+        """All that is shown, for the form that approves it."""
+        return " ".join(each.seal for each in self.forbidden)
 
     @property
     def first(self) -> list[Forbidden]:

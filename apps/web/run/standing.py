@@ -11,6 +11,7 @@ from functools import cached_property
 
 from apps.audit import log
 from apps.runs.estimates import Preview, preview_of_review
+from apps.runs.excepting import seal_of
 from apps.runs.labels import Labels
 from apps.runs.models import Attempt, Proposal, Review, Run, Step
 from apps.runs.plans import can_plan_again, side_by_side
@@ -202,7 +203,7 @@ class Standing:
         """By what a page tells whether its buttons are still those that this run needs."""
         held_by = self.run.held_by if self.run.status == Run.Status.HELD else {}
         about = [str(held_by[name]) for name in ("step", "spent_usd", "breakpoint") if held_by.get(name)]
-        about += [each["name"] for each in held_by.get("rules", ())[:1]]
+        about += [seal_of(held_by)] if held_by.get("rules") else []
         return " ".join([self.run.status, *(["pausing"] if self.is_pausing else []), *about])
 
     @property

@@ -98,6 +98,34 @@ def test_the_way_is_drawn_in_the_graph_until_somebody_approves_it(
     assert (run.status, len(run.excepted)) == (Run.Status.QUEUED, 2)
 
 
+def test_what_holds_it_by_now_is_shown_before_it_is_approved(
+    server: Server, studio: Studio, opened: Callable[[], Any]
+) -> None:
+    with signed_in(server, opened) as page:
+        page.goto(f"{server.url}/runs/{studio.held.code}/")
+        page.locator("#live[data-state='live']").wait_for()
+        elsewhere(lambda: hold_for_more(studio.held))
+        reason = page.get_by_label("Why it may be read")
+        reason.fill("The client has agreed.")
+        page.keyboard.press("Enter")
+
+        expect(page.locator("#hold").get_by_role("alert")).to_contain_text("1 call is new. Nothing was approved.")
+        expect(page.locator("#hold .flows .tag", has_text=re.compile("^new$"))).to_have_count(1)
+        expect(reason).to_have_value("The client has agreed.")
+        expect(reason).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#hold")).to_be_empty()
+    run: Run = elsewhere(lambda: Run.objects.get(pk=studio.held.pk))
+    assert (run.status, len(run.excepted)) == (Run.Status.QUEUED, 3)
+
+
+def hold_for_more(run: Run) -> None:
+    """As where a rule was made and the run checked again, without anybody telling the page."""
+    rules = run.held_by["rules"]
+    more = {**rules[0], "name": "secret>local s2 sim-birch s1", "needs": "local"}
+    Run.objects.filter(pk=run.pk).update(held_by=run.held_by | {"rules": [*rules, more]})
+
+
 def test_a_task_is_handed_in_with_a_file_and_what_that_carries(
     server: Server, studio: Studio, opened: Callable[[], Any]
 ) -> None:

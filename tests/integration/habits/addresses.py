@@ -91,7 +91,7 @@ RUNS: dict[str, Address] = {
     "run-share-revoke": Address(post=ACT, given={"code": "@done", "id": "@share"}),
     "run-sign-off": Address(post=AUDIT, given={"code": "@done"}, form={"verdict": "accepted"}),
     "run-assign": Address(post=AUDIT, given={"code": "@done"}, form={"to": "auditor"}),
-    "run-except": Address(post=ADMINISTER, given={"code": "@ruled"}, form={"reason": "It may."}),
+    "run-except": Address(post=ADMINISTER, given={"code": "@ruled"}, form={"reason": "It may.", "seen": "@told"}),
     "run-erase": Address(post=ADMINISTER, given={"code": "@done"}, form={"reason": "Asked to."}),
     "run-hold": Address(post=ADMINISTER, given={"code": "@done"}, form={"reason": "A case."}),
 }

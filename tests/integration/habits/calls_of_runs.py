@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from apps.runs import experiments, holding, plans, rating, reviewing, saved_views, sharing, templates, trying
 from apps.runs import services as runs
-from apps.runs.excepting import except_run
+from apps.runs.excepting import except_run, seal_of
 from apps.web.pool.reports import doors_client
 from apps.workers.models import Worker
 from tests.integration.habits.calling import Call, acts, administers, audits
@@ -45,7 +45,9 @@ CALLS: dict[str, Call] = {
     "runs.plans.plan_again": acts(lambda w, by, now: plans.plan_again(run=w.held, times=2, by=by, now=now)),
     "runs.plans.pick_plan": acts(lambda w, by, now: plans.pick_plan(run=w.held, by=by, now=now)),
     "runs.excepting.except_run": administers(
-        lambda w, by, now: except_run(run=w.ruled, by=by, now=now, reason="It may.")
+        lambda w, by, now: except_run(
+            run=w.ruled, by=by, now=now, reason="It may.", seen=[seal_of(w.ruled.held_by["rules"][0])]
+        )
     ),
     "runs.experiments.start_experiment": acts(
         lambda w, by, now: experiments.start_experiment(

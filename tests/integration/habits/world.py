@@ -17,6 +17,7 @@ from apps.accounts.api_keys import make_api_key
 from apps.accounts.models import Membership, Project, User
 from apps.audit.models import Event
 from apps.runs.estimates import preview_of_fork
+from apps.runs.excepting import seal_of
 from apps.runs.experiments import start_experiment
 from apps.runs.models import Run
 from apps.runs.retention.holds import place_hold
@@ -141,12 +142,13 @@ def _runs(world: World) -> None:
 
 
 def _rule(world: World) -> None:
-    """What holds the run that is held by rules, as its page tells it."""
+    """What holds the run that is held by rules, as its page tells it, and the seal of that."""
     run = world["run:ruled"]
     told = {"rule": 0, "carries": "secret", "needs": "safe", "reader": "s1", "model": "sim-birch", "run": run.code}
     told |= {"name": "secret>safe s1 sim-birch task:", "path": ["task:", "s1"], "sources": ["task:"]}
     run.held_by = {"rules": [told], "step": "s1", "steps": ["s1"]}
     run.save(update_fields=["held_by"])
+    world.things["told"] = seal_of(told)
 
 
 def _kept(world: World) -> None:

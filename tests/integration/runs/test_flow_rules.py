@@ -12,7 +12,7 @@ from apps.accounts.permits import NotAllowed
 from apps.audit import log as audit
 from apps.audit.log import Read
 from apps.core.errors import Conflict, Invalid
-from apps.runs.excepting import except_run
+from apps.runs.excepting import except_run, seal_of
 from apps.runs.experiments import go_on as carry_on
 from apps.runs.experiments import start_experiment
 from apps.runs.flow import problems_of
@@ -58,7 +58,8 @@ def submit(admin: User, profile: Profile, flow: Workflow | None = CHAIN, labels:
 
 
 def approve(run: Run, by: User, reason: str = "The client has agreed.") -> Run:
-    return except_run(run=run, by=by, now=timezone.now(), reason=reason)
+    seen = {seal_of(each) for each in run.held_by.get("rules", ())}
+    return except_run(run=run, by=by, now=timezone.now(), reason=reason, seen=seen)
 
 
 def paths(run: Run) -> list[list[str]]:

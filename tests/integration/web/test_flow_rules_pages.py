@@ -23,6 +23,7 @@ from tests.factories import NOON, Driving, chain, make_pool, make_run
 from tests.integration.web.forms import form_of, press
 
 HTMX = {"HX-Request": "true"}
+ACTIONS = 'name="actions" value="([^"]*)"'  # by which a page tells whether what it offers is still what the run needs
 
 
 @pytest.fixture
@@ -63,6 +64,13 @@ def words(page: bytes) -> str:
 
 def told(answer: Any) -> list[str]:
     return [str(message) for message in get_messages(answer.wsgi_request)]
+
+
+def seen(browser: Client, run: Run) -> str:
+    """All that the form on the run's page says it was shown with."""
+    page = browser.get(f"/runs/{run.code}/").content.decode()
+    [found] = re.findall(r'name="seen" value="([^"]*)"', page)
+    return str(found)
 
 
 def address(project: Project) -> str:
@@ -219,11 +227,12 @@ def test_outline_matrix_and_panel_show_where(browser: Client, held: Run, rule: F
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["form", "htmx"])
 def test_an_admin_approves_it_with_a_reason(browser: Client, held: Run, headers: dict[str, str]) -> None:
-    refused = browser.post(f"/runs/{held.code}/except/", {"reason": " "}, headers=headers)
+    given = {"seen": seen(browser, held)}
+    refused = browser.post(f"/runs/{held.code}/except/", given | {"reason": " "}, headers=headers)
     assert refused.status_code == 422
     assert "Say why it may be read all the same" in words(refused.content)
 
-    browser.post(f"/runs/{held.code}/except/", {"reason": "They agreed."}, headers=headers)
+    browser.post(f"/runs/{held.code}/except/", given | {"reason": "They agreed."}, headers=headers)
 
     held.refresh_from_db()
     assert (held.status, len(held.excepted)) == (Run.Status.QUEUED, 3)
@@ -231,6 +240,32 @@ def test_an_admin_approves_it_with_a_reason(browser: Client, held: Run, headers:
     assert (event.verb, event.texts["reason"]) == ("run.excepted", "They agreed.")
     late = browser.post(f"/runs/{held.code}/except/", {"reason": "Again."})
     assert told(late)[-1:] == [f"No rules hold run {held.code} any more."]
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["form", "htmx"])
+def test_what_holds_it_by_now_is_shown_before_it_is_approved(
+    browser: Client, held: Run, headers: dict[str, str]
+) -> None:
+    before = {"seen": seen(browser, held), "reason": "They <agreed>."}
+    [needs] = re.findall(ACTIONS, browser.get(f"/runs/{held.code}/").content.decode())
+    more = {**held.held_by["rules"][0], "name": "secret>local s1 sim-birch task:", "needs": "local"}
+    held.held_by["rules"].append(more)
+    held.save()
+
+    late = browser.post(f"/runs/{held.code}/except/", before, headers=headers)
+
+    assert late.status_code == 409
+    assert "has changed since you were shown it: 1 call is new. Nothing was approved." in words(late.content)
+    page = late.content.decode()
+    assert page.count('<span class="tag">new</span>') == 1
+    assert 'value="They &lt;agreed&gt;."' in page
+    assert re.findall(ACTIONS, page) != [needs], "who watches is shown the new list, too"
+    held.refresh_from_db()
+    assert (held.status, held.excepted) == (Run.Status.HELD, [])
+    [now] = re.findall(r'name="seen" value="([^"]*)"', page)
+    browser.post(f"/runs/{held.code}/except/", {"seen": now, "reason": "They agreed."}, headers=headers)
+    held.refresh_from_db()
+    assert (held.status, len(held.excepted)) == (Run.Status.QUEUED, 4)
 
 
 def test_what_holds_a_run_within_is_told_under_that_run(
@@ -257,7 +292,7 @@ def test_an_analyst_is_shown_who_may_and_is_refused(browser: Client, ada: User, 
     Membership.objects.filter(user=ada).update(role=Membership.Role.ANALYST)
 
     page = browser.get(f"/runs/{held.code}/").content.decode()
-    refused = browser.post(f"/runs/{held.code}/except/", {"reason": "Please."})
+    refused = browser.post(f"/runs/{held.code}/except/", {"reason": "Please.", "seen": "all"})
 
     assert "An admin of the project can approve it with a reason." in page
     assert f"/runs/{held.code}/except/" not in page
