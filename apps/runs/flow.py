@@ -174,6 +174,8 @@ def problems_of(run: Run, workflow: Workflow, pool: Sequence[Frozen], *, is_fork
     if is_fork:
         other.setup |= {"planner": "saved", "told": written_in(run)}
         other.excepted = []
+    elif workflow != run.workflow:
+        other.excepted = [name for name in run.excepted if not flow.is_of_steps(name)]  # as revising it leaves them
     numbers = {key: number for number, key in enumerate(workflow.keys, start=1)}
     names = {each["slug"]: each["name"] for each in _everybody(other.setup)}
     return [

@@ -20,6 +20,7 @@ from apps.runs.models import Attempt, Run, Step
 from apps.runs.purse import outermost
 from apps.runs.services import announce, check_workflow
 from apps.workers.calls import LONGEST_REPLY_CHARS, clean
+from apps.workflows.flow import is_of_steps
 from apps.workflows.workflow import Workflow
 
 NEVER_WRITTEN = (Step.Status.RUNNING, Step.Status.SKIPPED, Step.Status.CANCELLED)
@@ -173,7 +174,8 @@ def reject_run(*, run: Run, by: User, now: datetime, reason: str) -> Run:
 def revise_run(*, run: Run, workflow: Workflow, by: User, now: datetime, reason: str = "") -> Run:
     """Put another workflow in the place of one that is held for review: nothing of it was carried out yet.
 
-    So can one that flow rules hold before anything of it has begun: from then on it is held for review.
+    So can one that flow rules hold before anything of it has begun: from then on it is held for review, and what was
+    approved of its steps is approved no more.
 
     :raises WorkflowInvalid: a step or an edge breaks a rule. :raises Conflict: the run is not held for review.
     :raises NotAllowed: the person may only look.
@@ -185,7 +187,9 @@ def revise_run(*, run: Run, workflow: Workflow, by: User, now: datetime, reason:
         if not can_revise(held):
             raise Conflict("This run is not held for review any more.")
         run.steps.all().delete()
-        review = {"hold": Run.Hold.REVIEW, "held_by": {}}
+        # Steps of the new one may have the keys of others that were approved.
+        excepted = [name for name in held.excepted if not is_of_steps(name)]
+        review = {"hold": Run.Hold.REVIEW, "held_by": {}, "excepted": excepted}
         Run.objects.filter(pk=run.pk).update(workflow_body=workflow.model_dump(mode="json"), **review)
         log.lay_out(run, workflow)
         adopted = log.adopted(workflow, by="review", warnings=warnings)

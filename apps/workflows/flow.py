@@ -73,8 +73,14 @@ class Offence:
     @property
     def name(self) -> str:
         """Names what is forbidden, however the rule is worded: for whoever approves it, and nothing beyond it."""
-        reader = self.reader if is_step(self.reader) else self.reader.partition(":")[0]  # however often it plans
+        reader = "".join(self.reader.partition(":")[:2])  # however often it plans
         return f"{self.rule.carries}>{self.rule.needs} {reader} {self.model} {','.join(self.sources)}"
+
+
+def is_of_steps(name: str) -> bool:
+    """Whether what an `Offence.name` names goes by a workflow's steps: in another they have the same keys."""
+    _, reader, _, sources = name.split(" ")
+    return reader == SINK or any(map(is_step, (reader, *sources.split(","))))
 
 
 def offences(points: Sequence[Point], rules: Collection[Rule]) -> list[Offence]:

@@ -226,3 +226,26 @@ def test_an_offence_is_named_by_all_that_was_approved_of_it():
 
     assert offence.name == "secret>trusted s1 birch task:"
     assert other.name != offence.name
+
+
+def test_a_step_that_is_called_as_the_planner_is_named_apart_from_it():
+    points = [
+        Point("task:", tags=frozenset({"secret"})),
+        Point("plan:1", ("task:",), PLAIN),
+        Point("plan", ("task:",), PLAIN),
+    ]
+
+    names = [each.name for each in flow.offences(points, [SECRET])]
+
+    assert names == ["secret>trusted plan: birch task:", "secret>trusted plan birch task:"]
+
+
+def test_what_goes_by_the_steps_of_a_workflow_is_told_from_what_comes_before_it():
+    inside = Model("birch", adds=frozenset({"secret"}))
+    chosen = steps(("s1", []), ("s2", []), sink=Select(over=("s1", "s2")))
+    told = Asked(task=frozenset({"secret"}), planner=PLAIN, embedder=PLAIN, judge=PLAIN)
+    points = flow.points_further(chosen, {"s1": inside, "s2": TRUSTED}, told)
+
+    found = {each.reader: flow.is_of_steps(each.name) for each in flow.offences(points, [SECRET])}
+
+    assert found == {"embedded:": False, "plan:1": False, "s1": True, "sink:": True, "plan:2": True}
