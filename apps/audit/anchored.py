@@ -1,21 +1,19 @@
-"""What anchors say that trails must contain: those kept in the database, and those of a file that was kept elsewhere.
+"""What the anchors of the database say that trails must contain, and what is wrong with these anchors themselves.
 
 Each of them is checked before it is believed: its hash, its signature, and that its line names what is said of it.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db import connection
 
 from apps.audit import signing
-from apps.audit.models import Anchor, AnchoredHead
-from apps.audit.pinned import TRAIL, Head, Pinned, read
+from apps.audit.models import AnchoredHead
+from apps.audit.pinned import TRAIL, Head, Pinned
 
 Keys = Mapping[str, Ed25519PublicKey]
 KEPT_PARSED = 256  # anchors of which the heads are held in memory
@@ -74,6 +72,20 @@ PINNED = """
     LEFT JOIN audit_event AS before ON before.trail_id = trail.id AND before.seq = anchor.seq - 1
 """
 
+# Every event of the trail of anchors beside its signature: whatever stands on one side alone is at fault.
+OWN = """
+    SELECT coalesce(event.seq, anchor.seq), coalesce(before.hash, repeat('0', 64)), event.line,
+           anchor.hash, anchor.key_id, anchor.signature, anchor.project
+    FROM (SELECT * FROM audit_anchor WHERE seq BETWEEN %(first)s AND %(last)s) AS anchor
+    FULL JOIN (
+        SELECT event.trail_id, event.seq, event.line
+        FROM audit_trail AS trail JOIN audit_event AS event ON event.trail_id = trail.id
+        WHERE trail.name = 'anchors' AND event.seq BETWEEN %(first)s AND %(last)s
+    ) AS event ON event.seq = anchor.seq
+    LEFT JOIN audit_event AS before ON before.trail_id = event.trail_id AND before.seq = event.seq - 1
+    ORDER BY 1
+"""
+
 HEADS = """
     SELECT head.trail, head.seq, head.hash, head.anchor_id
     FROM unnest(%(trails)s::text[], %(firsts)s::bigint[], %(lasts)s::bigint[]) AS span (trail, first, last)
@@ -127,17 +139,33 @@ class Kept:
                 self._parsed[pinned.seq] = _Parsed.of(pinned, self.keys)
 
     def _own(self, span: Span) -> list[Named]:
-        """What the signatures say of the trail of anchors itself."""
-        rows = Anchor.objects.filter(seq__gte=span.first, seq__lte=min(span.last, self.newest)).order_by("seq")
-        pinned = {each.seq: each for each in pinned_at([row.seq for row in rows])}
-        kept = _heads_beside([row.seq for row in rows])
+        """What the signatures say of the trail of anchors itself, each of whose events must bear one."""
+        with connection.cursor() as cursor:
+            cursor.execute(OWN, {"first": span.first, "last": min(span.last, self.newest)})
+            rows = cursor.fetchall()
+        kept = _heads_beside([seq for seq, *_ in rows])
         named = []
-        for row in rows:
-            fault = fault_of(pinned[row.seq], self.keys) if row.seq in pinned else ""
-            if row.seq in pinned and not fault and kept[row.seq] != set(pinned[row.seq].heads):
-                fault = "names other heads in its line than are kept beside it"
-            named.append(Named(row.seq, row.hash, f"anchor {row.seq}", fault and f"anchor {row.seq} {fault}"))
+        for seq, prev, line, hash_, key, signature, project in rows:
+            fault = ""
+            if hash_ is None:
+                fault = "bears no signature: it was taken away"
+            elif line is not None:  # else its event is gone, which the walk says
+                fault = self._own_fault(Pinned(seq, prev, line, hash_, key, signature), project, kept[seq])
+            named.append(Named(seq, hash_ or "", f"anchor {seq}", fault and f"anchor {seq} {fault}"))
         return named
+
+    def _own_fault(self, pinned: Pinned, project: str, heads: Collection[Head]) -> str:
+        """What is wrong with an anchor, or with what is kept beside its line, by which other trails find it."""
+        if fault := fault_of(pinned, self.keys):
+            return fault
+        try:
+            if heads != set(pinned.heads):
+                return "names other heads in its line than are kept beside it"
+            if project != pinned.project:
+                return "names another project in its line than is kept beside it"
+        except ValueError:
+            return "names no heads"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +176,10 @@ class _Parsed:
     @classmethod
     def of(cls, pinned: Pinned, keys: Keys) -> "_Parsed":
         fault = fault_of(pinned, keys)
-        return cls(fault, frozenset() if fault else frozenset(pinned.heads))
+        try:
+            return cls(fault, frozenset() if fault else frozenset(pinned.heads))
+        except ValueError:
+            return cls("names no heads", frozenset())
 
 
 def pinned_at(anchors: Sequence[int]) -> list[Pinned]:
@@ -159,57 +190,8 @@ def pinned_at(anchors: Sequence[int]) -> list[Pinned]:
 
 
 def _heads_beside(anchors: Sequence[int]) -> Mapping[int, set[Head]]:
-    kept = defaultdict(set)
+    kept: dict[int, set[Head]] = defaultdict(set)
     rows = AnchoredHead.objects.filter(anchor__in=anchors).values_list("anchor_id", "trail", "seq", "hash")
     for anchor, trail, seq, hash_ in rows:
         kept[anchor].add(Head(trail, seq, hash_))
     return kept
-
-
-# --- those of a file -----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Pins:
-    """The anchors of a file that was kept elsewhere; what cannot be used of it is in `faults`, by line."""
-
-    path: Path
-    heads: dict[str, dict[int, tuple[bytes, int]]] = field(default_factory=lambda: defaultdict(dict))
-    projects: dict[str, str] = field(default_factory=dict)
-    faults: list[tuple[int, str]] = field(default_factory=list)
-    anchors: int = 0
-
-    @classmethod
-    def of(cls, path: Path, keys: Keys) -> "Pins":
-        """:raises OSError: the file cannot be read."""
-        pins = cls(path)
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    pins._take(number, line, keys)
-        return pins
-
-    def _take(self, number: int, line: str, keys: Keys) -> None:
-        try:
-            pinned = read(line)
-            if fault := fault_of(pinned, keys):
-                self.faults.append((number, f"names anchor {pinned.seq}, which {fault}"))
-                return
-            heads = [*pinned.heads, Head(TRAIL, pinned.seq, pinned.hash)]
-            named = [(head, bytes.fromhex(head.hash)) for head in heads]
-            project = str(json.loads(pinned.line)["project"])
-        except (ValueError, KeyError):
-            self.faults.append((number, "is no anchor, or only a part of one"))
-            return
-        self.anchors += 1
-        for head, hash_ in named:
-            self.heads[head.trail].setdefault(head.seq, (hash_, pinned.seq))
-            self.projects.setdefault(head.trail, "" if head.trail == TRAIL else project)
-
-    def expected(self, spans: Sequence[Span]) -> Expected:
-        return {span.trail: list(self._named(span)) for span in spans if span.trail in self.heads}
-
-    def _named(self, span: Span) -> Iterator[Named]:
-        for seq, (hash_, anchor) in sorted(self.heads[span.trail].items()):
-            if span.first <= seq <= span.last:
-                yield Named(seq, hash_.hex(), f"anchor {anchor} of {self.path.name}")

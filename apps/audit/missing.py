@@ -1,49 +1,61 @@
-"""Trails that anchors name and that are not there any more: a walk along trails cannot meet them."""
+"""Trails that anchors name and that are not there any more, or no longer their project's: a walk cannot meet them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from django.db import connection
 
-from apps.audit.anchored import Pins
-from apps.audit.models import Anchor, Trail
+from apps.audit.models import Trail
 from apps.audit.pinned import TRAIL
+from apps.audit.pins import Pins
 from apps.audit.rows import Scope
 
 MOST = 1000
 
+# An anchor names trails of one project, and a trail is of one project for ever.
 GONE = """
-    SELECT head.trail, anchor.project, max(head.seq), max(anchor.seq)
+    SELECT head.trail, anchor.project, trail.project, max(head.seq), max(anchor.seq)
     FROM audit_anchoredhead AS head
     JOIN audit_anchor AS anchor ON anchor.seq = head.anchor_id
-    WHERE NOT EXISTS (SELECT FROM audit_trail AS trail WHERE trail.name = head.trail)
+    LEFT JOIN audit_trail AS trail ON trail.name = head.trail
+    WHERE trail.project IS DISTINCT FROM anchor.project
         AND anchor.seq <= %(newest)s
         AND (%(name)s::text IS NULL OR head.trail = %(name)s)
-        AND (%(project)s::text IS NULL OR anchor.project = %(project)s)
-    GROUP BY head.trail, anchor.project
+        AND (%(project)s::text IS NULL OR %(project)s IN (anchor.project, trail.project))
+    GROUP BY head.trail, anchor.project, trail.project
     ORDER BY head.trail
     LIMIT %(most)s
 """
 
 
-def missing_trails(
-    scope: Scope, *, newest: Anchor | None, pins: Pins | None
-) -> Iterator[tuple[str, tuple[str, int, str]]]:
-    """The project of each, and its name, the first place that is missing, and words."""
-    given = {"name": scope.trail, "project": scope.project, "newest": newest.seq if newest else 0, "most": MOST}
-    told = set()
+class Missing(NamedTuple):
+    """A trail that is missed in one project or two, the first place that is, and words."""
+
+    projects: Sequence[str]
+    trail: str
+    seq: int
+    reason: str
+
+
+def missing_trails(scope: Scope, *, newest: int, pins: Pins | None) -> Iterator[Missing]:
+    """What anchors up to place `newest`, and those of `pins`, name in vain of what is in scope."""
+    given = {"name": scope.trail, "project": scope.project, "newest": newest, "most": MOST}
+    told = {TRAIL} if newest else set()  # of which the walk tells, or its signatures
     with connection.cursor() as cursor:
         cursor.execute(GONE, given)
-        for trail, project, seq, anchor in cursor.fetchall():
-            told.add(trail)
-            yield project, (trail, 1, f"the trail is gone: anchor {anchor} names event {seq} of it")
-    if newest and scope.trail is None and scope.project is None and not Trail.objects.filter(name=TRAIL).exists():
-        told.add(TRAIL)
-        yield "", (TRAIL, 1, f"the trail is gone, and the signature of anchor {newest.seq} is still there")
+        rows = cursor.fetchall()
+    for trail, project, there, seq, anchor in rows:
+        told.add(trail)
+        if there is None:
+            yield Missing([project], trail, 1, f"the trail is gone: anchor {anchor} names event {seq} of it")
+        else:
+            projects = [each for each in (project, there) if scope.project in (None, each)]
+            yield Missing(projects, trail, 1, f"the trail is kept as another project's than anchor {anchor} names")
     if pins:
         yield from _missing_of(pins, scope, told)
 
 
-def _missing_of(pins: Pins, scope: Scope, told: set[str]) -> Iterator[tuple[str, tuple[str, int, str]]]:
+def _missing_of(pins: Pins, scope: Scope, told: set[str]) -> Iterator[Missing]:
     names = [name for name, project in pins.projects.items() if name not in told and _is_in(scope, name, project)]
     there: set[str] = set()
     for at in range(0, len(names), MOST):
@@ -52,14 +64,8 @@ def _missing_of(pins: Pins, scope: Scope, told: set[str]) -> Iterator[tuple[str,
         if name not in there:
             seq = max(pins.heads[name])
             anchor = pins.heads[name][seq][1]
-            yield (
-                pins.projects[name],
-                (
-                    name,
-                    1,
-                    f"the trail is gone: anchor {anchor} of {pins.path.name} names event {seq} of it",
-                ),
-            )
+            words = f"the trail is gone: anchor {anchor} of {pins.path.name} names event {seq} of it"
+            yield Missing([pins.projects[name]], name, 1, words)
 
 
 def _is_in(scope: Scope, name: str, project: str) -> bool:

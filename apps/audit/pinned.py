@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from apps.audit import chain
 
@@ -36,16 +37,28 @@ class Pinned:
     signature: str
 
     @cached_property
+    def content(self) -> Any:
+        """Its line, parsed. :raises ValueError: it is no JSON."""
+        return json.loads(self.line)
+
+    @cached_property
     def heads(self) -> Sequence[Head]:
         """The heads it names. :raises ValueError: its line is not an anchor's."""
-        return heads_in(json.loads(self.line))
+        return heads_in(self.content)
+
+    @property
+    def project(self) -> str:
+        """The project of the trails it names. :raises ValueError: its line is not an anchor's."""
+        try:
+            return str(self.content["project"])
+        except (KeyError, TypeError) as error:
+            raise ValueError("the line is not an anchor's") from error
 
     @property
     def is_whole(self) -> bool:
         """Whether its hash covers its line and the anchor before it, and its line is the event of its place."""
         try:
-            content = json.loads(self.line)
-            in_place = content["trail"] == TRAIL and content["seq"] == self.seq
+            in_place = self.content["trail"] == TRAIL and self.content["seq"] == self.seq
         except (ValueError, KeyError, TypeError):
             return False
         return in_place and len(self.prev) == 64 and chain.seal(self.prev, self.line) == self.hash

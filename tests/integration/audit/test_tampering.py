@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 
 from apps.audit import checks
 from apps.audit.anchors import anchors_of, seal_anchor
-from apps.audit.log import Entry
+from apps.audit.checks import latest_check
+from apps.audit.log import Entry, append
 from apps.audit.models import Check
 from studio.embedded.postgres import OWNER, Postgres
 from tests.integration.audit.tampering import (
@@ -102,6 +104,35 @@ def forget_an_anchor(log: Log) -> None:
     log["anchoredhead"] = [row for row in log["anchoredhead"] if row["trail"] != TRAIL]
 
 
+def take_its_anchors_away(log: Log) -> None:
+    """With their signatures: the trail of anchors still names what was sealed."""
+    compute_the_chain_anew(log)
+    log["anchor"], log["anchoredhead"] = [], []
+
+
+def take_an_anchor_s_signature_away(log: Log) -> None:
+    without(log, "anchoredhead", [row for row in log["anchoredhead"] if row["anchor_id"] == 2])
+    without(log, "anchor", [row for row in log["anchor"] if row["seq"] == 2])
+
+
+def name_another_project_beside_an_anchor(log: Log) -> None:
+    """So that what it names of this one is not missed here."""
+    take_the_trail_away(log)
+    for row in log["anchor"]:
+        row["project"] = "other"
+
+
+def take_the_trail_of_anchors_away(log: Log) -> None:
+    without(log, "event", events_of(log, "anchors"))
+    without(log, "trail", [trail_of(log, "anchors")])
+    log["anchoredhead"] = []
+
+
+def give_the_trail_to_another_project(log: Log) -> None:
+    trail_of(log, TRAIL)["project"] = "other"
+
+
+NO_SIGNATURE = "anchor {} bears no signature: it was taken away"
 FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
     (change_a_row, TRAIL, 2, "event 2 is not what was sealed: its text or its hash was changed"),
     (delete_a_row, TRAIL, 2, "event 2 is missing: event 3 follows event 1"),
@@ -118,23 +149,65 @@ FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
     (take_the_trail_away, TRAIL, 1, "the trail is gone: anchor 2 names event 3 of it"),
     (compute_the_anchors_anew_too, TRAIL, 2, "anchor 1, which names event 2, does not bear the studio's signature"),
     (forget_an_anchor, "anchors", 1, "anchor 1 names other heads in its line than are kept beside it"),
+    (take_its_anchors_away, "anchors", 1, NO_SIGNATURE.format(1)),
+    (take_an_anchor_s_signature_away, "anchors", 2, NO_SIGNATURE.format(2)),
+    (
+        name_another_project_beside_an_anchor,
+        "anchors",
+        1,
+        "anchor 1 names another project in its line than is kept beside it",
+    ),
+    (
+        take_the_trail_of_anchors_away,
+        "anchors",
+        1,
+        "the trail is gone, and the signature of anchor 2 is still there",
+    ),
+    (give_the_trail_to_another_project, TRAIL, 1, "the trail is kept as another project's than anchor 2 names"),
 ]
 
 
 @pytest.mark.parametrize(("tamper", "trail", "seq", "reason"), FOUND, ids=[each[0].__name__ for each in FOUND])
-def test_it_is_found_and_named(
+def test_it_is_found_and_named_however_much_is_looked_at(
     owner: Owner, kept: Path, tamper: Callable[[Log], None], trail: str, seq: int, reason: str
 ) -> None:
     owner.rewrite(tamper)
+    named = {"trail": trail, "seq": seq, "reason": reason}
 
     check = checked()
-    told = asked_of_the_command()
+    of_project = latest_check("default")
+    told = {scope: asked_of_the_command(*scope) for scope in ((), ("--project", "default"), ("--trail", TRAIL))}
 
     assert check.status == Check.Status.BROKEN
-    assert check.first_break == {"trail": trail, "seq": seq, "reason": reason}
-    assert (told["holds"], told["exit"]) == (False, 1)
-    assert told["breaks"][0] == {"trail": trail, "seq": seq, "reason": reason}
-    assert told["words"] == f"{trail} does not hold from event {seq} on: {reason}."
+    assert named in check.breaks
+    assert of_project is not None
+    assert named in of_project.breaks
+    for scope, said in told.items():
+        assert named in said["breaks"], scope
+        assert (said["holds"], said["exit"]) == (False, 1)
+        assert len(said["breaks"]) == len({json.dumps(each) for each in said["breaks"]}) == said["broken"]
+    assert checked("default").breaks == of_project.breaks
+
+
+def test_the_command_ends_in_the_first_break(owner: Owner, kept: Path) -> None:
+    owner.rewrite(change_a_row)
+
+    told = asked_of_the_command()
+
+    assert told["words"] == f"{TRAIL} does not hold from event 2 on: {FOUND[0][3]}."
+
+
+def test_another_project_is_told_of_what_is_wrong_with_anchors(owner: Owner, kept: Path) -> None:
+    with transaction.atomic():
+        append("run:theirs", [Entry("x")], by=ADA, at=NOON, subject="run:theirs", project="theirs")
+    owner.rewrite(take_an_anchor_s_signature_away)
+
+    whole, theirs = checked(), latest_check("theirs")
+
+    assert theirs is not None
+    assert theirs.breaks == [{"trail": "anchors", "seq": 2, "reason": NO_SIGNATURE.format(2)}]
+    assert whole.broken == 1
+    assert checked("theirs").breaks == theirs.breaks
 
 
 def test_what_nobody_changed_holds(owner: Owner, kept: Path) -> None:
@@ -224,8 +297,8 @@ def test_a_changed_file_of_anchors_is_found_and_its_line_named(kept: Path, at: s
 # --- asking --------------------------------------------------------------------------------------------------------
 
 
-def checked() -> Check:
-    check = checks.start_check(project=None, by=ADA, now=timezone.now())
+def checked(project: str | None = None) -> Check:
+    check = checks.start_check(project=project, by=ADA, now=timezone.now())
     found = checks.carry_out(check.pk, now=timezone.now)
     assert found is not None
     return found

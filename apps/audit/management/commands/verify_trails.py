@@ -11,8 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.audit import checks, signing
-from apps.audit.anchored import Keys, Pins
+from apps.audit.anchored import Keys
 from apps.audit.log import Actor
+from apps.audit.pins import Pins
 from apps.audit.rows import Scope
 from apps.audit.verification import Found, verify_trails
 from apps.core.errors import StudioError
