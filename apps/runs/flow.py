@@ -77,6 +77,31 @@ class Flow:
         """What is forbidden of having the answers compared by the run's embedding worker."""
         return self._told(self._points(workflow, answered), only=[flow.SINK])
 
+    def of_all(self, answered: Mapping[str, str]) -> list[Offence]:
+        """What is forbidden of asking whomever the run has asked, or will as far as its workflow is known.
+
+        Asked are the planner that another stood in for, too, and the workers of steps that others `answered`.
+        """
+        setup, part, workflow = self.run.setup, self._part, self.run.workflow
+        found = [] if part is setup else self.before_plan(setup)
+        found += self.before_plan(part)
+        if workflow is not None:
+            for number in sorted({step.round for step in workflow.steps}):  # as each round is checked when it begins
+                so_far = tuple(step for step in workflow.steps if step.round <= number)
+                before = [step.key for step in so_far if step.round < number]
+                known = {key: answered[key] for key in before if key in answered}
+                found += self.of_workflow(workflow.model_copy(update={"steps": so_far}), answered=known)
+            found += self._told(self._points(workflow, answered))
+            if self._plans_again(workflow):
+                found += self.before_further_plan(part, workflow, answered)
+        return list({(each.reader, each.name): each for each in reversed(found)}.values())[::-1]
+
+    def _plans_again(self, workflow: Workflow) -> bool:
+        """Whether the planner was asked what it makes of the results of `workflow`, or is to be."""
+        run, asked = self.run, self.run.proposals.filter(round__gt=workflow.rounds)
+        in_rounds = (run.planned_by or run.setup["planner"]) in (Profile.Planner.CONDUCTOR, Profile.Planner.UNTRAINED)
+        return (in_rounds and run.setup.get("rounds", 1) > workflow.rounds) or asked.exists()
+
     def given_to(self, workflow: Workflow, key: str, answered: Mapping[str, str]) -> frozenset[str]:
         """The tags of all that a step reads, its instruction among it."""
         points = self._points(workflow, answered)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from apps.accounts.models import User
+from apps.runs.flow import Flow, answered_in
 from apps.runs.labels import Labels
 from apps.runs.models import Run
 from apps.runs.services import fork_run, submit_run
@@ -215,6 +216,8 @@ def test_no_call_is_made_that_a_rule_forbids_and_none_is_kept_from_being_made_wi
         assert simulator.log() == [], "not even what no rule is about"
     elif not drawn.failing:
         assert run.status == Run.Status.SUCCEEDED, run.error
+    if not drawn.failing and drawn.planner is None:  # a planner would have been held before
+        assert bool(Flow.of(run).of_all(answered_in(run))) == is_held, "tried afterwards it is the same"
     assert is_held or run.is_ended
 
     simulator.forget()
