@@ -6,11 +6,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from apps.web.people.account import password_in_admin
 from apps.web.people.sign_in import sign_out
 
 urlpatterns = [
-    # One page changes one's own password, and leaves an event; Django's other one would not.
+    # One page changes one's own password: it asks for the old one, and leaves an event.
     path("admin/password_change/", RedirectView.as_view(pattern_name="account")),
+    path("admin/accounts/user/<str:id>/password/", password_in_admin),
     # One way in, and one way out.
     path("admin/login/", login_not_required(secure_admin_login(admin.site.login))),
     path("admin/logout/", sign_out),

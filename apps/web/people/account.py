@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from django.contrib import messages
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import SetPasswordForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,6 +21,7 @@ from apps.accounts.second_factors import names_of_factors
 from apps.accounts.services import change_password
 from apps.accounts.sessions import end_sessions, sessions_of
 from apps.web.access import person
+from apps.web.people.again import OwnPasswordForm, asked_first
 from apps.web.people.agents import named
 from apps.web.people.keys import keys_of
 from apps.web.people.telling import tell_ended, tell_session
@@ -30,14 +33,18 @@ from apps.web.people.telling import tell_ended, tell_session
 def account(request: HttpRequest) -> HttpResponse:
     """Everything about oneself; a POST sets a password, a first one for those who came by a link."""
     user = person(request)
-    form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    form_class = OwnPasswordForm if user.has_usable_password() else SetPasswordForm
+    asked = "" if user.has_usable_password() else asked_first(request)
+    if asked and request.method == "POST":
+        return redirect(asked)
     form = form_class(user, request.POST if request.method == "POST" else None)
     next(iter(form.fields.values())).widget.attrs.pop("autofocus", None)  # there is more on the page than this form
     if form.is_valid():
         set_password(request, user, form.cleaned_data["new_password1"])
         messages.success(request, "The password was changed. Wherever else you were signed in, you no longer are.")
         return redirect("account")
-    return render(request, "account/page.html", about(request, user, form), status=422 if form.is_bound else 200)
+    shown = {**about(request, user), "form": form, "asked_first": asked}
+    return render(request, "account/page.html", shown, status=422 if form.is_bound else 200)
 
 
 def set_password(request: HttpRequest, user: User, password: str) -> None:
@@ -51,11 +58,10 @@ def set_password(request: HttpRequest, user: User, password: str) -> None:
     tell_session(session_key, "session.renewed")
 
 
-def about(request: HttpRequest, user: User, form: Any) -> dict[str, Any]:
+def about(request: HttpRequest, user: User) -> dict[str, Any]:
     now = timezone.now()
     here = request.session.session_key
     return {
-        "form": form,
         "projects": Project.objects.visible_to(user),
         "factors": names_of_factors(user),
         "identities": identities_of(user),
@@ -65,6 +71,16 @@ def about(request: HttpRequest, user: User, form: Any) -> dict[str, Any]:
         ],
         "keys": keys_of(user, now=now),
     }
+
+
+def password_in_admin(request: HttpRequest, id: str) -> HttpResponse:
+    """The admin's page for the passwords of others; it would take one's own without the old one."""
+    pages = admin.site.get_model_admin(User)
+    assert isinstance(pages, UserAdmin), "people are among the admin pages"
+    if pages.get_object(request, unquote(id)) == request.user:
+        return redirect("account")
+    response: HttpResponse = admin.site.admin_view(pages.user_change_password)(request, id)
+    return response
 
 
 @require_POST

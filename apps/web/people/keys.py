@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.api_keys import HIGHEST_RATE, KeyNotMade, make_api_key, revoke_api_key
 from apps.accounts.models import ApiKey, Project, User
 from apps.web.access import person
+from apps.web.people.again import asked_first
 
 LIFETIMES = {"30": "30 days", "90": "90 days", "365": "a year", "": "until it is revoked"}
 MOST_LISTED = 100
@@ -46,6 +47,8 @@ class KeyForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_key(request: HttpRequest) -> HttpResponse:
     """Take what the key is for, and answer with its secret: the one time that it is seen."""
+    if asked := asked_first(request):
+        return redirect(asked)
     user, now = person(request), timezone.now()
     posted = request.POST if request.method == "POST" else None
     form = KeyForm(user, posted)

@@ -13,7 +13,7 @@ from apps.accounts.models import Project, User
 from apps.accounts.services import ensure_first_person
 from apps.workers.models import Credential, Fallback, Worker
 from apps.workers.services import ensure_simulated
-from tests.factories import Driving, chain, make_run
+from tests.factories import Driving, chain, make_person, make_run
 from tests.functional.web.browsing import HOSTILE, Server, Watched, judged
 from tests.simulators import Simulator
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def admin(committed_db: None, redis_url: str, simulator: Simulator) -> User:
-    """An administrator of a studio with simulated workers, a credential and a key, all of hostile names."""
+    """An administrator of a studio with another person, simulated workers, a credential and a key of hostile names."""
     person = ensure_first_person(now=timezone.now())
     ensure_simulated(url=simulator.base_url, by=person.actor, now=timezone.now())
     Worker.objects.update(name=HOSTILE[:100])
@@ -33,6 +33,7 @@ def admin(committed_db: None, redis_url: str, simulator: Simulator) -> User:
     Worker.objects.filter(pk=atlas.pk).update(credential=credential)
     Fallback.objects.create(worker=atlas, instead=birch)
     home = Project.objects.get()
+    make_person(HOSTILE[:100], project=home)
     make_api_key(person=person, project=home, name=HOSTILE[:80], scopes=["read"], by=person.actor, now=timezone.now())
     driving = Driving(make_run(by=person, now=timezone.now()))
     driving.plan(chain("Do it"))
@@ -64,7 +65,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "/admin/workers/credential/1/change/", "#credential_form"
     yield "/admin/workers/profile/1/change/", "#profile_form"
     yield "/admin/accounts/user/1/change/", "#user_form"
-    yield "/admin/accounts/user/1/password/", "#content form"
+    yield "/admin/accounts/user/2/password/", "#content form"
     yield "/admin/accounts/apikey/1/change/", "#content-main"
     yield "/admin/accounts/apikey/1/revoke/", ".st-deletion"
 

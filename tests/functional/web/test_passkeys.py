@@ -144,7 +144,7 @@ def test_without_one_the_browser_says_so_and_a_password_is_still_there(device: t
 PAGES = [
     ("/account/", "#keys"),
     ("/account/second-factors/", "#codes, #passkeys"),
-    ("/account/keys/new/", "main form"),
+    ("/account/keys/new/", "main fieldset"),
     ("/account/again/", "main form"),
 ]
 
@@ -159,8 +159,8 @@ def test_nobody_is_kept_out_of_their_account(server: Server, ada: User, opened: 
 
 
 def cookie_of(user: User) -> str:
-    """The cookie of a new session: a new password ended the one there was."""
-
+    """The cookie of a new session, in which its pages are shown: a new password ended the one there was."""
     client = Client()
     client.force_login(user)
+    client.post("/account/again/", {"password": PASSWORD})
     return client.cookies[settings.SESSION_COOKIE_NAME].value

@@ -10,8 +10,11 @@ from django.utils import timezone
 from apps.accounts.admission import Admission, admit
 from apps.accounts.api_keys import KeyNotMade, find_by_secret, make_api_key
 from apps.accounts.models import ApiKey, User
+from apps.accounts.services import make_sign_in_link
+from apps.audit.log import STUDIO
 from tests import factories
-from tests.integration.people.given import last
+from tests.integration.people.conftest import PASSWORD
+from tests.integration.people.given import confirm, last
 
 NOW = timezone.now().replace(microsecond=0)
 
@@ -29,6 +32,36 @@ def a_key(user: User, rate: int) -> ApiKey:
         person=user, project=home, name="n", scopes=["run"], rate_per_minute=rate, by=user.actor, now=NOW
     )
     return key
+
+
+@pytest.fixture
+def browser(browser: Client) -> Client:
+    """Ada's, who has just shown once more who she is."""
+    confirm(browser)
+    return browser
+
+
+def test_whoever_finds_a_browser_open_makes_no_key(ada: User, client: Client) -> None:
+    client.force_login(ada)
+
+    asked = [client.get("/account/keys/new/"), client.post("/account/keys/new/", posted(ada))]
+    led = client.post(asked[1]["Location"], {"password": PASSWORD, "next": "/account/keys/new/"})
+
+    assert {answer["Location"] for answer in asked} == {"/account/again/?next=%2Faccount%2Fkeys%2Fnew%2F"}
+    assert led["Location"] == "/account/keys/new/"
+    assert not ApiKey.objects.exists()
+    assert "Make the key" in client.get("/account/keys/new/").content.decode()
+
+
+def test_whoever_came_by_a_link_and_has_nothing_to_show_makes_one_at_once(bob: User, client: Client) -> None:
+    bob.set_unusable_password()
+    bob.save()
+    client.post(f"/sign-in/{make_sign_in_link(user=bob, by=STUDIO, now=NOW)}/")
+
+    page = client.post("/account/keys/new/", posted(bob)).content.decode()
+
+    assert "sk-studio-" in page
+    assert ApiKey.objects.get().person == bob
 
 
 def test_a_key_is_made_shown_once_and_listed(ada: User, browser: Client) -> None:

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.test import Client
 
 from apps.accounts.models import User
@@ -12,7 +13,7 @@ from apps.accounts.services import TRAIL
 from apps.audit.log import verify
 from apps.audit.models import Event, Payload
 from tests.integration.people.conftest import PASSWORD
-from tests.integration.people.given import is_signed_in, last, sign_in, told
+from tests.integration.people.given import code_of, is_signed_in, last, set_up_app, sign_in, told
 
 WRONG = "The user name and the password do not belong together."
 
@@ -194,6 +195,73 @@ def test_the_admin_pages_do_not_change_what_allauth_keeps(ada: User, client: Cli
 
     for app in ("mfa", "usersessions", "socialaccount", "account"):
         assert f"/admin/{app}/" not in index
+
+
+NEW = {"new_password1": "a-new-correct-horse", "new_password2": "a-new-correct-horse"}
+
+
+def test_guessing_the_old_password_is_told_and_shut_off_like_any_guessing(ada: User, client: Client) -> None:
+    sign_in(client)
+    for _ in range(5):
+        client.post("/account/", {"old_password": "wrong", **NEW})
+
+    refused = client.post("/account/", {"old_password": PASSWORD, **NEW})
+
+    assert refused.status_code == 422
+    assert "too many tries" in refused.content.decode()
+    assert [event.data["person"] for event in told("sign-in.failed")] == [ada.pk] * 5
+    assert last("sign-in.throttled").data["person"] == ada.pk
+    assert not told("password.changed")
+
+
+def test_no_old_password_is_looked_at_while_tries_cannot_be_counted(ada: User, client: Client, settings) -> None:
+    sign_in(client)
+    settings.CACHES = {
+        "default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:9/0"},
+    }
+
+    answer = client.post("/account/", {"old_password": PASSWORD, **NEW})
+
+    assert answer.status_code == 503
+    assert not told("password.changed")
+
+
+def test_a_first_password_is_set_after_the_second_factor_was_shown_again(ada: User, client: Client) -> None:
+    sign_in(client)
+    secret, _ = set_up_app(client, ada)
+    User.objects.filter(pk=ada.pk).update(password=make_password(None))
+    stolen = Client()
+    stolen.force_login(User.objects.get())
+
+    page = stolen.get("/account/").content.decode()
+    refused = stolen.post("/account/", NEW)
+    kept = str([*stolen.session.items()])
+    stolen.post(refused["Location"], {"code": code_of(secret), "next": "/account/"})
+    offered = stolen.get("/account/").content.decode()
+    stolen.post("/account/", NEW)
+
+    assert refused["Location"] == "/account/again/code/?next=%2Faccount%2F"
+    assert refused["Location"] in page
+    assert "new_password1" not in page
+    assert NEW["new_password1"] not in kept
+    assert "new_password1" in offered
+    assert [event.data["person"] for event in told("password.changed")] == [ada.pk]
+
+
+@pytest.mark.parametrize("other_name_for_it", ["{}", "0{}", "%20{}"], ids=["plain", "with a zero", "with a space"])
+def test_the_admin_pages_take_no_password_of_one_s_own(ada: User, client: Client, other_name_for_it: str) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    sign_in(client)
+    at = f"/admin/accounts/user/{other_name_for_it.format(ada.pk)}/password/"
+
+    answers = [
+        client.get(at),
+        client.post(at, {"usable_password": "true", "password1": "x" * 20, "password2": "x" * 20}),
+    ]
+
+    assert [answer["Location"] for answer in answers] == ["/account/"] * 2
+    assert not told("password.changed")
 
 
 @pytest.mark.parametrize(
