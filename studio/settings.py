@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
 from studio.env import BASE_DIR, address, data_dir, networks, provider_key, secret, services
+from studio.logs import without_tokens
 from studio.panel import PANEL
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Run] and its kin are subscripted where types are checked
@@ -341,13 +342,15 @@ LOGGING = {
                     structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
                 ),
                 structlog.processors.JSONRenderer(),
+                without_tokens,
             ],
         }
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": env.str("STUDIO_LOG_LEVEL", "INFO")},
     "loggers": {
-        "django.server": {"level": "WARNING"},
+        "django": {"level": "INFO"},  # without Django's own handler, which under DEBUG would write lines as they come
+        "django.server": {"level": "WARNING", "propagate": True},
         "uvicorn.access": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
     },

@@ -68,12 +68,32 @@ def join(*, user: User, now: datetime) -> None:
 
 @transaction.atomic
 def make_sign_in_link(*, user: User, by: Actor, now: datetime, lifetime: timedelta = LINK_LIFETIME) -> str:
-    """Open a way in for `user` that lasts ten minutes, or `lifetime`, and return its token, which is kept nowhere."""
+    """Open a way in for `user` that lasts ten minutes, or `lifetime`, and return its token, which is kept nowhere.
+
+    One made before it opens nothing any more.
+    """
+    void_sign_in_links(person=user, by=by, now=now)
     token = secrets.token_urlsafe(32)
     link = SignInLink.objects.create(digest=_digest(token), user=user, created_at=now, expires_at=now + lifetime)
     entry = Entry("sign-in-link.made", {"link": link.pk, "person": user.pk, "expires_at": link.expires_at.isoformat()})
     _leave(entry, person=user, by=by, at=now)
     return token
+
+
+@transaction.atomic
+def void_sign_in_links(*, person: User, by: Actor, now: datetime) -> int:
+    """Let the links that would still sign `person` in open nothing, and return how many there were."""
+    unused = SignInLink.objects.select_for_update().filter(user=person, used_at=None, expires_at__gt=now)
+    links = list(unused.order_by("pk").values_list("pk", flat=True))
+    if links:
+        SignInLink.objects.filter(pk__in=links).update(expires_at=now)
+        _leave(Entry("sign-in-link.voided", {"person": person.pk, "links": [*links]}), person=person, by=by, at=now)
+    return len(links)
+
+
+def open_link_of(*, person: User, now: datetime) -> SignInLink | None:
+    """The link that would sign `person` in."""
+    return SignInLink.objects.filter(user=person, used_at=None, expires_at__gt=now).order_by("-pk").first()
 
 
 def address_of_link(token: str) -> str:
@@ -108,9 +128,10 @@ def change_password(*, user: User, password: str, by: Actor, now: datetime) -> U
 
 
 def note_password_change(*, user: User, by: Actor, now: datetime) -> None:
-    """Say that a password was changed or taken away, in the transaction that did so."""
+    """Say that a password was changed or taken away, in the transaction that did so. Links from before open nothing."""
     entry = Entry("password.changed", {"person": user.pk, "usable": user.has_usable_password()})
     _leave(entry, person=user, by=by, at=now)
+    void_sign_in_links(person=user, by=by, now=now)
 
 
 def group_of_session(session_key: str) -> str:

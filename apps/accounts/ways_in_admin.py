@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from allauth.socialaccount.models import SocialAccount
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
@@ -19,7 +20,13 @@ from apps.accounts.identities import identities_of, take_identity_away
 from apps.accounts.looks import ModelAdmin
 from apps.accounts.models import User
 from apps.accounts.second_factors import forget_second_factors, names_of_factors
-from apps.accounts.services import INVITATION_LIFETIME, address_of_link, make_sign_in_link
+from apps.accounts.services import (
+    INVITATION_LIFETIME,
+    address_of_link,
+    make_sign_in_link,
+    open_link_of,
+    void_sign_in_links,
+)
 from apps.accounts.sessions import end_sessions, sessions_of
 
 if TYPE_CHECKING:
@@ -74,6 +81,7 @@ class WaysIn(Base):
             "title": f"How {person.label} comes in",
             "person": person,
             "link": link,
+            "open_link": open_link_of(person=person, now=timezone.now()),
             "sessions": sessions_of(person=person, now=timezone.now()),
             "factors": names_of_factors(person),
             "identities": identities_of(person),
@@ -96,9 +104,13 @@ class WaysIn(Base):
 
     def carry_out(self, request: HttpRequest, person: User, asked: str | None) -> None:
         by, now = _by(request), timezone.now()
-        if asked == "end-sessions":
-            here = request.session.session_key
-            ended = end_sessions(person=person, by=by.actor, now=now, but=here)
+        if asked == "void-link":
+            void_sign_in_links(person=person, by=by.actor, now=now)
+            messages.success(request, "The link opens nothing any more.")
+        elif asked == "end-sessions":
+            with transaction.atomic():
+                ended = end_sessions(person=person, by=by.actor, now=now, but=request.session.session_key)
+                void_sign_in_links(person=person, by=by.actor, now=now)
             messages.success(
                 request, f"Sessions ended: {len(ended)}. What is open in them closes within half a minute."
             )

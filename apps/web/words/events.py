@@ -60,6 +60,7 @@ IN_WORDS: Mapping[str, str] = {
     "sign-in.throttled": "Sign-in throttled",
     "sign-in-link.made": "Sign-in link made",
     "sign-in-link.redeemed": "Signed in by a link",
+    "sign-in-link.voided": "Sign-in link made void",
     "sign-out.done": "Signed out",
     "step.fellback": "Another worker stood in",
     "step.waiting": "Step waits for its worker",

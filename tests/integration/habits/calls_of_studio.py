@@ -83,6 +83,10 @@ CALLS: dict[str, Call] = {
     "accounts.services.make_sign_in_link": Call(
         lambda w, by, now: accounts.make_sign_in_link(user=by, by=by.actor, now=now)
     ),
+    "accounts.services.void_sign_in_links": Call(
+        lambda w, by, now: accounts.void_sign_in_links(person=by, by=by.actor, now=now),
+        prepared=lambda w, by, now: accounts.make_sign_in_link(user=by, by=by.actor, now=now),
+    ),
     "accounts.services.change_password": Call(
         lambda w, by, now: accounts.change_password(user=by, password="seven quiet pears", by=by.actor, now=now)
     ),
