@@ -53,6 +53,22 @@ def test_whoever_finds_a_browser_open_makes_no_key(ada: User, client: Client) ->
     assert "Make the key" in client.get("/account/keys/new/").content.decode()
 
 
+def test_nor_do_they_in_the_admin_pages(ada: User, client: Client) -> None:
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    client.force_login(ada)
+    at, given = "/admin/accounts/apikey/add/", posted(ada, person=ada.pk)
+
+    asked = client.get(at), client.post(at, given)
+    before = ApiKey.objects.exists()
+    shown = client.post(asked[1]["Location"], {"password": PASSWORD, "next": at}).content.decode()
+
+    assert {answer["Location"] for answer in asked} == {"/account/again/?next=%2Fadmin%2Faccounts%2Fapikey%2Fadd%2F"}
+    assert not before
+    assert "sk-studio-" in shown
+    assert ApiKey.objects.get().person == ada
+
+
 def test_whoever_came_by_a_link_and_has_nothing_to_show_makes_one_at_once(bob: User, client: Client) -> None:
     bob.set_unusable_password()
     bob.save()
