@@ -17,6 +17,7 @@ from apps.accounts.models import User
 from apps.runs.models import Attempt, Run
 from apps.runs.sharing import share_run
 from apps.runs.templates import keep_template
+from apps.workers.models import Tag
 from apps.workflows.models import SavedWorkflow
 from tests.factories import Driving, chain, make_run
 from tests.functional.web.browsing import AXE, HOSTILE, Server, Watched, judged, signed_in
@@ -65,6 +66,8 @@ def kept(ada: User) -> Kept:
         by=ada,
         now=timezone.now(),
     )
+    SavedWorkflow.objects.filter(pk=template.pk).update(tags=["of-its-own"])
+    Tag.objects.bulk_create(Tag(name=name, created_at=timezone.now()) for name in ("of-its-own", "secret"))
     _, token = share_run(run=run, by=ada, now=timezone.now())
     return Kept(run, template, reverse("shared", args=[token]))
 
@@ -153,9 +156,11 @@ def test_a_template_is_filled_in_seen_and_started(server: Server, kept: Kept, op
         assert page.get_by_label("what", exact=True).input_value() == "<b>{year}</b>"
 
         page.get_by_label("year", exact=True).fill("2025")
+        page.get_by_role("group", name="What you fill in is").get_by_label("secret").check()
         page.get_by_role("button", name="Start", exact=True).click()
         page.wait_for_url("**/runs/*/")
         assert "Which <b>{year}</b> grew most in 2025?" in page.locator("h1").inner_text()
+        assert page.locator(".carries .tag").all_inner_texts() == ["of-its-own", "secret"]
 
 
 def test_a_run_is_kept_with_what_was_selected_as_a_placeholder(

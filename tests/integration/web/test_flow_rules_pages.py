@@ -463,7 +463,7 @@ def test_a_templates_own_tags_are_carried_whatever_is_ticked(browser: Client, te
     SavedWorkflow.objects.update(tags=["secret"])
 
     page = browser.get(f"/workflows/{template.pk}/").content
-    assert "The template itself is secret whatever you tick." in words(page)
+    assert "Carried in any case, since the template does: secret" in words(page)
     assert b'name="tags"' not in page
     assert started_from(template, browser).status_code == 302
     assert Run.objects.get().setup["tags"] == ["secret"]
