@@ -12,10 +12,11 @@ from apps.accounts.roles import Deed
 from apps.audit import log as audit
 from apps.audit.log import JSON, Entry
 from apps.core.errors import Conflict, Invalid
-from apps.runs.erased import check_not_erased
+from apps.runs.erased import check_still_whole, lock
 from apps.runs.flow import written_in
 from apps.runs.labels import NO_LABELS, Labels
 from apps.runs.models import Run
+from apps.runs.retention.holds import check_not_held
 from apps.runs.services import check_workflow, clean_task, project_of, submit_run
 from apps.workers.calls import clean
 from apps.workers.models import Profile
@@ -66,7 +67,7 @@ def keep_template(
     :raises RunErased: there is nothing of its `source` to keep.
     """
     if source is not None:
-        check_not_erased(source)
+        check_still_whole(source)
     project = source.project if source else project or project_of(by)
     check_may(by, Deed.ACT, project)
     check_workflow(workflow, workers={step.worker for step in workflow.steps if step.worker})
@@ -119,15 +120,19 @@ def change_template(
 
 @transaction.atomic
 def delete_template(*, template: SavedWorkflow, by: User, now: datetime) -> None:
-    """Take a template away; runs that were started from it stay as they are.
+    """Take a template away, and its texts from its trail; runs that were started from it stay as they are.
 
-    :raises NotAllowed: the person may only look.
+    :raises NotAllowed: the person may only look. :raises OnHold: a legal hold is on its project.
     """
     check_may(by, Deed.ACT, template.project)
+    lock(template.project)
+    check_not_held(template.project, ())
     locked = SavedWorkflow.objects.select_for_update().filter(pk=template.pk).first()
     if locked is None:
         return
-    _leave(locked, "template.deleted", {"name": locked.name}, by=by, at=now, version=locked.version)
+    texts = audit.erase(locked.trail, at=now)
+    _leave(locked, "template.deleted", {}, by=by, at=now, version=locked.version)
+    _leave(locked, "template.erased", {}, by=by, at=now, texts=texts)
     locked.delete()
 
 
@@ -262,7 +267,7 @@ def _save(template: SavedWorkflow) -> None:
 
 
 def _leave(
-    template: SavedWorkflow, verb: str, texts: Mapping[str, str], *, by: User, at: datetime, **data: JSON
+    template: SavedWorkflow, verb: str, texts: Mapping[str, str], /, *, by: User, at: datetime, **data: JSON
 ) -> None:
     entry = Entry(verb, {"template": template.pk, **data}, texts)
     subject = f"template:{template.pk}"

@@ -81,7 +81,7 @@ class LegalHold(models.Model):
     @property
     def what(self) -> str:
         """`run k3x9w2ab`, or the whole project."""
-        return f"run {self.run.code}" if self.run is not None else f"all runs of {self.project.name}"
+        return f"run {self.run.code}" if self.run is not None else f"all of {self.project.name}"
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts.models import Project, User
 from apps.accounts.permits import check_may
 from apps.accounts.roles import Deed
-from apps.core.errors import NotFound, StudioError
+from apps.core.errors import Conflict, NotFound, StudioError
 from apps.runs.models import Run
 from apps.runs.templates import ChangedSince, change_template, delete_template, keep_template
 from apps.web.access import person, run_to_change, wants_part
@@ -127,7 +127,10 @@ def delete(request: HttpRequest, id: str) -> HttpResponse:
     template = template_to_change(user, id)
     if request.method != "POST":
         return render(request, "saved/delete.html", {"template": template})
-    delete_template(template=template, by=user, now=timezone.now())
+    try:
+        delete_template(template=template, by=user, now=timezone.now())
+    except Conflict as refusal:
+        return render(request, "saved/delete.html", {"template": template, "error": refusal.message}, status=409)
     messages.success(request, f"The template “{template.name}” was deleted. Runs that were started from it stay.")
     return redirect("workflows")
 

@@ -92,7 +92,8 @@ class Kept:
     @cached_property
     def templates(self) -> list[SavedWorkflow]:
         """Those that were made from it, which stay."""
-        made = SavedWorkflow.objects.filter(project=self.run.project, source=self.run.code)
+        codes = [self.run.code, *(each.code for each in self.within)]
+        made = SavedWorkflow.objects.filter(project=self.run.project, source__in=codes)
         return list(made.order_by("name")[:MOST_NAMED])
 
     @property

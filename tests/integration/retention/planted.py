@@ -17,6 +17,7 @@ from apps.runs.sharing import share_run
 from apps.spend.models import Account
 from apps.spend.services import raise_limit
 from tests.factories import NOON, Driving, chain, failure, make_run
+from tests.integration.web.given import nest, nesting_profile
 
 WORD = "Quokkasalt"
 LATER = NOON + timedelta(days=40)
@@ -77,6 +78,19 @@ def planted_run(by: User, *, now: datetime = NOON, share: bool = True) -> Run:
     while keep_words():  # as a driver does, a few seconds later
         continue
     return Run.objects.get(pk=run.pk)
+
+
+def nested_run(by: User) -> tuple[Run, Run]:
+    """A run of one step that became a run of its own, both over."""
+    run = make_run(by=by, task=f"Compare {WORD}", profile=nesting_profile())
+    conductor = next(worker["slug"] for worker in run.setup["pool"] if worker.get("conducts"))
+    outer = Driving(run)
+    outer.plan(chain(f"Plan for {WORD}", worker=conductor))
+    inner = nest(outer, "s1")
+    inner.plan(chain(f"Weigh {WORD}"))
+    nested = inner.carry({"s1": f"{WORD} weighs 4"})
+    outer.answer("s1", run.attempts.get(), f"{WORD} weighs 4")
+    return outer.succeed(f"{WORD} weighs 4", step="s1"), nested
 
 
 def _write_beside(run: Run, *, by: User, now: datetime, share: bool) -> None:

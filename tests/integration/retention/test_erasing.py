@@ -29,12 +29,12 @@ from tests.integration.retention.planted import (
     WORD,
     forked,
     keys_with,
+    nested_run,
     planted_run,
     tried,
     where_is,
     written_live,
 )
-from tests.integration.web.given import nest, nesting_profile
 
 WHY = "The client asked for it."
 NO_PLAN = f"no {WORD}" + " at all" * 50  # longer than what a circuit keeps of it
@@ -288,7 +288,7 @@ class TestLegalHolds:
         run = planted_run(admin)
         place_hold(project=run.project, reason="Case 4711", by=admin, now=NOON)
 
-        with pytest.raises(OnHold, match="all runs of"):
+        with pytest.raises(OnHold, match="is on all of"):
             erase_run(run=run, reason=WHY, by=admin, now=LATER)
 
         [event] = log.read(f"retention:{run.project.slug}")
@@ -357,7 +357,7 @@ class TestCopies:
 
 class TestNested:
     def test_runs_within_it_go_with_it(self, admin: User) -> None:
-        outer, nested = _nested(admin)
+        outer, nested = nested_run(admin)
         assert "runs_run.task" in where_is(WORD)
 
         erase_run(run=outer, reason=WHY, by=admin, now=LATER)
@@ -368,13 +368,13 @@ class TestNested:
         assert log.verify(nested.trail).first_break is None
 
     def test_a_run_within_another_is_not_erased_alone(self, admin: User) -> None:
-        outer, nested = _nested(admin)
+        outer, nested = nested_run(admin)
 
         with pytest.raises(PartOfAnother, match=outer.code):
             erase_run(run=nested, reason=WHY, by=admin, now=LATER)
 
     def test_a_fork_of_a_run_within_it_is_a_copy_of_it(self, admin: User) -> None:
-        outer, nested = _nested(admin)
+        outer, nested = nested_run(admin)
         fork = forked(nested, by=admin, now=NOON)
         _end(fork, admin)
         assert list(copies_of(outer)) == [fork], "as its page names it"
@@ -385,7 +385,7 @@ class TestNested:
         assert where_is(WORD) == set()
 
     def test_what_such_a_fork_was_made_from_goes_with_it_as_a_whole(self, admin: User) -> None:
-        outer, nested = _nested(admin)
+        outer, nested = nested_run(admin)
         fork = forked(nested, by=admin, now=NOON)
         _end(fork, admin)
 
@@ -421,7 +421,9 @@ class TestWhatCannotBeMadeOfIt:
 
     def test_a_page_that_was_opened_before_plans_and_tries_it_no_more(self, admin: User) -> None:
         run = planted_run(admin)
-        seen = [Run.objects.get(pk=run.pk) for _ in range(3)]
+        workflow = run.workflow
+        assert workflow is not None
+        seen = [Run.objects.get(pk=run.pk) for _ in range(4)]
         erase_run(run=run, reason=WHY, by=admin, now=LATER)
 
         with pytest.raises(RunErased):
@@ -430,6 +432,8 @@ class TestWhatCannotBeMadeOfIt:
             plans.plan_again(run=seen[1], times=2, by=admin, now=LATER)
         with pytest.raises(RunErased):
             tried(seen[2], by=admin, now=LATER)
+        with pytest.raises(RunErased):
+            templates.keep_template(name="x", task="x", workflow=workflow, source=seen[3], by=admin, now=LATER)
         assert where_is(WORD) == set()
 
     def test_no_plan_is_asked_for_beside_it_by_such_a_page(self, admin: User) -> None:
@@ -491,16 +495,3 @@ def _failed_to_plan(by: User, kind: FailureKind) -> tuple[Run, list[str]]:
     driving.write(driving.desk.embedding_failed, told=told, failure=said, cost_usd=Decimal(0), **asked)
     run = driving.give_up(NO_PLAN, code="planning")
     return run, [f"{line_of(each['slug'])}:trouble" for each in (conductor, embedder)]
-
-
-def _nested(by: User) -> tuple[Run, Run]:
-    """A run of one step that became a run of its own, both over."""
-    run = make_run(by=by, task=f"Compare {WORD}", profile=nesting_profile())
-    conductor = next(worker["slug"] for worker in run.setup["pool"] if worker.get("conducts"))
-    outer = Driving(run)
-    outer.plan(chain(f"Plan for {WORD}", worker=conductor))
-    inner = nest(outer, "s1")
-    inner.plan(chain(f"Weigh {WORD}"))
-    nested = inner.carry({"s1": f"{WORD} weighs 4"})
-    outer.answer("s1", run.attempts.get(), f"{WORD} weighs 4")
-    return outer.succeed(f"{WORD} weighs 4", step="s1"), nested

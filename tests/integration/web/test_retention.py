@@ -12,7 +12,10 @@ from apps.runs.models import LegalHold, Policy, Run
 from apps.runs.retention.erasing import erase_run
 from apps.runs.retention.holds import place_hold
 from apps.runs.retention.policies import set_policy
+from apps.runs.services import fork_run
+from apps.runs.templates import keep_template
 from tests.factories import Driving, chain, failure, make_run
+from tests.integration.retention.planted import nested_run
 from tests.integration.web.given import finished
 
 WHY = "The client asked for it."
@@ -186,6 +189,20 @@ class TestTheRunsPage:
         browser.post(f"/runs/{run.code}/erase/", {"reason": WHY, "copies": "1"})
 
         assert Run.objects.get(pk=fork.pk).is_erased
+
+    def test_what_was_made_of_runs_within_it_is_named_too(self, browser: Client, admin: User) -> None:
+        outer, nested = nested_run(admin)
+        assert nested.workflow is not None
+        fork = fork_run(parent=nested, workflow=nested.workflow, by=admin, now=timezone.now())
+        made = keep_template(
+            name="Weighing", task="Weigh", workflow=nested.workflow, source=nested, by=admin, now=timezone.now()
+        )
+
+        page = seen(browser, f"/runs/{outer.code}/retention/")
+
+        assert f'href="/runs/{fork.code}/retention/"' in page
+        assert f'href="/workflows/{made.pk}/"' in page
+        assert "made from it stays whatever becomes of it, until somebody deletes it" in page
 
     @pytest.mark.parametrize("role", [Membership.Role.ANALYST, Membership.Role.AUDITOR])
     def test_nobody_but_an_admin_erases_or_holds(self, browser: Client, ada: User, role: Membership.Role) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.audit import log
-from apps.runs.models import Run
+from apps.runs.models import LegalHold, Run
 from apps.runs.templates import keep_template
 from apps.web.keeping.templates_page import PAGE
 from apps.workers.models import Profile, Worker
@@ -317,13 +317,27 @@ def test_of_two_who_change_it_the_second_is_told_and_may_insist(browser: Client,
 def test_it_is_deleted_after_a_question_and_its_runs_stay(browser: Client, template: SavedWorkflow) -> None:
     browser.post(f"/workflows/{template.pk}/", filled())
 
-    assert "Delete “Growth”?" in page(browser, f"/workflows/{template.pk}/delete/")
+    asked = page(browser, f"/workflows/{template.pk}/delete/")
+    assert "Delete “Growth”?" in asked
+    assert "Its texts go from its trail, too: its name, task and description" in asked
     assert SavedWorkflow.objects.exists()
     browser.post(f"/workflows/{template.pk}/delete/")
 
     assert not SavedWorkflow.objects.exists()
     assert Run.objects.count() == 1
-    assert verbs(f"template:{template.pk}") == ["template.kept", "template.deleted"]
+    assert verbs(f"template:{template.pk}") == ["template.kept", "template.deleted", "template.erased"]
+
+
+def test_one_of_a_project_under_a_legal_hold_is_not_deleted_and_the_page_says_why(
+    browser: Client, template: SavedWorkflow, ada: User
+) -> None:
+    LegalHold.objects.create(project=template.project, reason="Case 4711", placed_by=ada, placed_at=NOON)
+
+    response = browser.post(f"/workflows/{template.pk}/delete/")
+
+    assert response.status_code == 409
+    assert "A legal hold is on all of" in html.unescape(response.content.decode())
+    assert SavedWorkflow.objects.exists()
 
 
 # --- from scratch ----------------------------------------------------------------------------------------------------
