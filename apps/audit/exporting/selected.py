@@ -7,23 +7,24 @@ reader with a slow line costs the studio nothing. docs/adr/0018 says why.
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from django.db import connection
+from django.db.models import Q
 
+from apps.audit.exporting import holding
+from apps.audit.exporting.reading import give_back, rows_of
 from apps.audit.exporting.writer import Line, Part, Text
-from apps.audit.models import Anchor, Event, Payload, Trail
+from apps.audit.models import Payload, Trail
 from apps.audit.pinned import TRAIL as ANCHORS
 from apps.audit.pinned import Pinned
 
 TRAILS_AT_ONCE = 500
 EVENTS_AT_ONCE = 500
 TEXTS_AT_ONCE = 32  # a text can have megabytes
-ANCHORS_AT_ONCE = 20  # a line of 500 heads has some 50 kB
 
 # A part's ends: the hash that its first event follows, and its last one's. The trail's own head is believed over the
 # event that should be it, so that one that was sealed anew is found.
@@ -55,8 +56,18 @@ EVENTS = """
 # Where the events of a time begin and end in each trail: what stands between them is in the export, too.
 BETWEEN = """
     SELECT trail_id, min(seq), max(seq) FROM audit_event
-    WHERE trail_id = ANY(%(ids)s::bigint[]) AND at >= coalesce(%(since)s, '-infinity'::timestamptz) AND at < %(until)s
+    WHERE trail_id = ANY(%(ids)s::bigint[]) AND seq > 0
+        AND at >= coalesce(%(since)s, '-infinity'::timestamptz) AND at < %(until)s
     GROUP BY trail_id ORDER BY trail_id
+"""
+
+# Trails that anchors name as one of these projects, and that are kept as another's.
+STRAYED = """
+    SELECT DISTINCT trail.id
+    FROM audit_anchor AS anchor
+    JOIN audit_anchoredhead AS head ON head.anchor_id = anchor.seq
+    JOIN audit_trail AS trail ON trail.name = head.trail
+    WHERE anchor.project = ANY(%(projects)s::text[]) AND trail.project <> ALL(%(projects)s::text[])
 """
 
 NAMING = """
@@ -106,7 +117,7 @@ class Selection:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         # Anchors first: of what they name, nothing can then be missing.
-        self.last_anchor = Anchor.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+        self.last_anchor = holding.newest()
         self._bounds = (array("q"), array("q"), array("q"))
         for row in _laid_down(scope):
             for column, value in zip(self._bounds, row, strict=True):
@@ -128,43 +139,39 @@ class Selection:
 
     def parts(self) -> Iterator[Part]:
         for slices in _chunks(self._whole(), TRAILS_AT_ONCE):
-            yield from (Part(*row) for row in _read(ENDS, _columns(slices)))
+            yield from (Part(*row) for row in rows_of(ENDS, _columns(slices)))
 
     def events(self) -> Iterator[Line]:
         for slices in sliced(self._whole(), EVENTS_AT_ONCE):
-            yield from (Line(*row) for row in _read(EVENTS, _columns(slices)))
+            yield from (Line(*row) for row in rows_of(EVENTS, _columns(slices)))
 
     def texts(self) -> Iterator[Text]:
         named = ((event, name, digest) for event in self.events() for name, digest in sorted(_named(event.line)))
         for chunk in _chunks(named, TEXTS_AT_ONCE):
             rows = Payload.objects.filter(digest__in=[digest for _, _, digest in chunk])
             found = {digest: kept for digest, *kept in rows.values_list("digest", "salt", "text", "erased_at")}
-            _give_back()
+            give_back()
             yield from (Text(e.trail, e.seq, name, digest, *found.get(digest, ())) for e, name, digest in chunk)
 
     def anchors(self) -> Iterator[Pinned]:
-        for seqs in _chunks(iter(self._anchors), ANCHORS_AT_ONCE):
-            rows = Event.objects.filter(trail__name=ANCHORS, seq__in=[*seqs, *(seq - 1 for seq in seqs)])
-            hashes = dict(rows.values_list("seq", "hash"))
-            lines = dict(rows.filter(seq__in=seqs).values_list("seq", "line"))
-            anchors = list(Anchor.objects.filter(seq__in=seqs).order_by("seq"))
-            _give_back()
-            for it in anchors:
-                prev = hashes.get(it.seq - 1, "0" * 64)
-                yield Pinned(it.seq, prev, lines.get(it.seq, ""), it.hash, it.key_id, it.signature)
+        for seqs in _chunks(iter(self._anchors), holding.AT_ONCE):
+            anchors = list(holding.pinned(seqs))
+            give_back()
+            yield from anchors
 
     def _whole(self) -> Iterator[Slice]:
         return map(Slice, *self._bounds)
 
     def _naming(self) -> set[int]:
         """The anchors that hold what is exported; of everything, also those that name a trail that is gone."""
-        known = Anchor.objects.filter(seq__lte=self.last_anchor)
+        projects, last = self.scope.projects, self.last_anchor
         if self.scope.kind == "all":
-            return set(known.filter(project__in=self.scope.projects).values_list("seq", flat=True))
-        found: set[int] = set()
+            return holding.anchors_of_projects(projects, last=last)
+        names, beyond = self.scope.trails or None, self.scope.kind == "run"
+        found = holding.anchors_naming(self._bounds, projects=projects, last=last, names=names, beyond=beyond)
         for slices in _chunks(self._whole(), TRAILS_AT_ONCE):
-            rows = _read(NAMING, _columns(slices) | {"beyond": self.scope.kind == "run"})
-            found.update(seq for (seq,) in rows if seq <= self.last_anchor)
+            rows = rows_of(NAMING, _columns(slices) | {"beyond": beyond})
+            found.update(seq for (seq,) in rows if seq <= last)
         return found
 
 
@@ -191,16 +198,23 @@ def sliced(parts: Iterator[Slice], size: int) -> Iterator[list[Slice]]:
 
 def _laid_down(scope: Scope) -> Iterator[tuple[int, int, int]]:
     """Each trail of the scope, by its id, and its first and last event; in the order of the ids."""
-    rows = Trail.objects.filter(head_seq__gt=0).exclude(name=ANCHORS).order_by("id")
-    rows = rows.filter(name__in=scope.trails) if scope.kind == "run" else rows.filter(project__in=scope.projects)
-    after = 0
-    while page := list(rows.filter(id__gt=after).values_list("id", "head_seq")[:TRAILS_AT_ONCE]):
-        after = page[-1][0]
+    rows = Trail.objects.filter(head_seq__gt=0).exclude(name=ANCHORS).order_by("id").filter(_in_scope(scope))
+    beyond = Q()  # whatever the first one's id
+    while page := list(rows.filter(beyond).values_list("id", "head_seq")[:TRAILS_AT_ONCE]):
+        beyond = Q(id__gt=page[-1][0])
         if scope.kind == "time":
             given = {"ids": [id_ for id_, _ in page], "since": scope.since, "until": scope.until}
-            yield from _read(BETWEEN, given)
+            yield from rows_of(BETWEEN, given)
         else:
             yield from ((id_, 1, head) for id_, head in page)
+
+
+def _in_scope(scope: Scope) -> Q:
+    """Of all, the verifier misses what is not kept as a project's any more; of a time, nobody would."""
+    if scope.kind == "run":
+        return Q(name__in=scope.trails)
+    strayed = rows_of(STRAYED, {"projects": list(scope.projects)}) if scope.kind == "time" else []
+    return Q(project__in=scope.projects) | Q(id__in=[id_ for (id_,) in strayed])
 
 
 def _named(line: str) -> list[tuple[str, str]]:
@@ -217,20 +231,6 @@ def _columns(slices: Sequence[Slice]) -> dict[str, Any]:
         "firsts": [part.first for part in slices],
         "lasts": [part.last for part in slices],
     }
-
-
-def _read(statement: str, given: Mapping[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, given)
-        rows: list[Any] = cursor.fetchall()
-    _give_back()
-    return rows
-
-
-def _give_back() -> None:
-    """Give the connection back to the pool: who reads on may be slow."""
-    if not connection.in_atomic_block:
-        connection.close()
 
 
 def _chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
