@@ -13,7 +13,7 @@ from django.db import connection
 
 PAGE = 4000  # events held in memory at once, with the texts they name
 TRAILS = 400  # of which a page takes events
-BEFORE_ALL = -(2**62)
+FIRST, LAST = -(2**63), 2**63 - 1  # of ids and places: whoever owns the tables can use them all
 
 # Whole trails as long as their heads promise no more than a page; `seq` is where the first of them goes on.
 READ = """
@@ -26,7 +26,7 @@ READ = """
         FROM (
             SELECT id, name, project, head_seq, head_hash
             FROM audit_trail
-            WHERE id >= %(trail)s
+            WHERE id >= %(trail)s::bigint
                 AND (%(name)s::text IS NULL OR name = %(name)s) AND (%(project)s::text IS NULL OR project = %(project)s)
             ORDER BY id
             LIMIT %(trails)s
@@ -36,7 +36,7 @@ READ = """
         SELECT *
         FROM audit_event
         WHERE trail_id = trail.id
-            AND seq > CASE WHEN trail.id = %(trail)s THEN %(seq)s::bigint ELSE %(first)s::bigint END
+            AND seq >= CASE WHEN trail.id = %(trail)s::bigint THEN %(seq)s::bigint ELSE %(first)s::bigint END
         ORDER BY seq
         LIMIT %(page)s
     ) AS event ON true
@@ -85,25 +85,27 @@ class Portion:
 
 def pages(scope: Scope) -> Iterator[list[Portion]]:
     """All events of the trails in scope, trail after trail."""
-    trail, seq = 0, BEFORE_ALL
-    while rows := _read(scope, trail=trail, seq=seq):
-        is_cut = len(rows) == PAGE
-        yield _portions(rows, is_cut=is_cut)
+    trail, seq = FIRST, FIRST
+    while trail <= LAST and (rows := _read(scope, trail=trail, seq=seq)):
         last = rows[-1]
-        trail, seq = (last.trail_id, last.seq) if is_cut and last.seq is not None else (last.trail_id + 1, BEFORE_ALL)
+        is_cut = len(rows) == PAGE and last.seq is not None and last.seq < LAST
+        yield _portions(rows, is_cut=is_cut)
+        trail, seq = (last.trail_id, last.seq + 1) if is_cut else (last.trail_id + 1, FIRST)
 
 
 def _portions(rows: Sequence[Row], *, is_cut: bool) -> list[Portion]:
     portions = []
     for _, group in groupby(rows, key=lambda row: row.trail_id):
         found = list(group)
-        is_last = not (is_cut and found[-1] is rows[-1] and found[-1].seq is not None)
+        is_last = not (is_cut and found[-1] is rows[-1])
         portions.append(Portion(found[-1], [row for row in found if row.seq is not None], is_last))
     return portions
 
 
 def _read(scope: Scope, *, trail: int, seq: int) -> list[Row]:
-    given = {"name": scope.trail, "project": scope.project, "trail": trail, "seq": seq, "first": BEFORE_ALL}
+    # Written out: PostgreSQL reads the first place of all, as a number, as the negative of one that is none.
+    places = {"trail": str(trail), "seq": str(seq), "first": str(FIRST)}
+    given: dict[str, str | int | None] = {"name": scope.trail, "project": scope.project, **places}
     with connection.cursor() as cursor:
         cursor.execute(READ, given | {"page": PAGE, "trails": TRAILS})
         return [Row(*row) for row in cursor.fetchall()]

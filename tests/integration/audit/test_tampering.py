@@ -132,9 +132,24 @@ def give_the_trail_to_another_project(log: Log) -> None:
     trail_of(log, TRAIL)["project"] = "other"
 
 
+def hide_the_trail_below_all_others(log: Log) -> None:
+    """Under an id that no sequence gives."""
+    change_a_row(log)
+    events, trail = events_of(log, TRAIL), trail_of(log, TRAIL)
+    for row in [*events, *(row for row in log["payload"] if row["trail_id"] == trail["id"])]:
+        row["trail_id"] = -(2**63)
+    trail["id"] = -(2**63)
+
+
+def plant_an_event_before_the_first(log: Log) -> None:
+    first = events_of(log, TRAIL)[0]
+    log["event"].append(first | {"id": 2**40, "seq": -(2**63)})
+
+
 NO_SIGNATURE = "anchor {} bears no signature: it was taken away"
+CHANGED = "event 2 is not what was sealed: its text or its hash was changed"
 FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
-    (change_a_row, TRAIL, 2, "event 2 is not what was sealed: its text or its hash was changed"),
+    (change_a_row, TRAIL, 2, CHANGED),
     (delete_a_row, TRAIL, 2, "event 2 is missing: event 3 follows event 1"),
     (swap_a_text, TRAIL, 3, "the text “answer” of event 3 is not the one that was sealed"),
     (take_a_text_away, TRAIL, 3, "the text “answer” of event 3 is gone, and was not erased"),
@@ -163,6 +178,8 @@ FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
         1,
         "the trail is gone, and the signature of anchor 2 is still there",
     ),
+    (hide_the_trail_below_all_others, TRAIL, 2, CHANGED),
+    (plant_an_event_before_the_first, TRAIL, 1, f"event 1 is missing: event {-(2**63)} follows event 0"),
     (give_the_trail_to_another_project, TRAIL, 1, "the trail is kept as another project's than anchor 2 names"),
 ]
 
@@ -194,7 +211,7 @@ def test_the_command_ends_in_the_first_break(owner: Owner, kept: Path) -> None:
 
     told = asked_of_the_command()
 
-    assert told["words"] == f"{TRAIL} does not hold from event 2 on: {FOUND[0][3]}."
+    assert told["words"] == f"{TRAIL} does not hold from event 2 on: {CHANGED}."
 
 
 def test_another_project_is_told_of_what_is_wrong_with_anchors(owner: Owner, kept: Path) -> None:

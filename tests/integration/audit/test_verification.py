@@ -65,6 +65,20 @@ def test_anchors_are_held_against_pages_wherever_a_page_ends(monkeypatch: pytest
     assert verify("run:a").events == length
 
 
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_events_at_the_last_place_of_all_end_their_trail(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+    monkeypatch.setattr(rows, "PAGE", place)
+    forged = forgery(*[Entry("x")] * place)
+    forged.events[-1].seq = rows.LAST
+    forged.plant()
+    write("run:z", Entry("x"))
+
+    found = verify_trails(rows.Scope()).whole
+
+    assert [(each.trail, each.seq) for each in found.breaks] == [("run:forged", place)]
+    assert found.trails == 2
+
+
 def test_the_anchors_of_a_long_trail_are_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "PAGE", 4)
     for _ in range(11):
