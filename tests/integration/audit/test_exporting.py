@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from apps.audit import chain, log
-from apps.audit.exporting import selected
+from apps.audit.exporting import holding, selected
 from apps.audit.exporting.exports import NothingToExport
 from apps.audit.exporting.selected import Scope, Slice, sliced
 from apps.audit.log import Entry
@@ -155,7 +155,8 @@ def test_what_stands_between_two_events_of_the_time_is_in_it_too(tmp_path: Path)
 
 
 def test_trails_and_texts_are_read_page_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TRAILS_AT_ONCE", "EVENTS_AT_ONCE", "TEXTS_AT_ONCE", "ANCHORS_AT_ONCE"):
+    monkeypatch.setattr(holding, "AT_ONCE", 3)
+    for name in ("TRAILS_AT_ONCE", "EVENTS_AT_ONCE", "TEXTS_AT_ONCE"):
         monkeypatch.setattr(selected, name, 3)
     for number in range(8):
         write(f"run:{number}", *[X] * (number + 1))
