@@ -75,7 +75,8 @@ PINNED = """
 # Every event of the trail of anchors beside its signature: whatever stands on one side alone is at fault.
 OWN = """
     SELECT coalesce(event.seq, anchor.seq), coalesce(before.hash, repeat('0', 64)), event.line,
-           anchor.hash, anchor.key_id, anchor.signature, anchor.project
+           anchor.hash, anchor.key_id, anchor.signature, anchor.project,
+           to_char(anchor.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')
     FROM (SELECT * FROM audit_anchor WHERE seq BETWEEN %(first)s AND %(last)s) AS anchor
     FULL JOIN (
         SELECT event.trail_id, event.seq, event.line
@@ -145,26 +146,28 @@ class Kept:
             rows = cursor.fetchall()
         kept = _heads_beside([seq for seq, *_ in rows])
         named = []
-        for seq, prev, line, hash_, key, signature, project in rows:
+        for seq, prev, line, hash_, key, signature, *beside in rows:
             fault = ""
             if hash_ is None:
                 fault = "bears no signature: it was taken away"
             elif line is not None:  # else its event is gone, which the walk says
-                fault = self._own_fault(Pinned(seq, prev, line, hash_, key, signature), project, kept[seq])
+                fault = self._own_fault(Pinned(seq, prev, line, hash_, key, signature), beside, kept[seq])
             named.append(Named(seq, hash_ or "", f"anchor {seq}", fault and f"anchor {seq} {fault}"))
         return named
 
-    def _own_fault(self, pinned: Pinned, project: str, heads: Collection[Head]) -> str:
+    def _own_fault(self, pinned: Pinned, beside: Sequence[str], heads: Collection[Head]) -> str:
         """What is wrong with an anchor, or with what is kept beside its line, by which other trails find it."""
         if fault := fault_of(pinned, self.keys):
             return fault
         try:
             if heads != set(pinned.heads):
                 return "names other heads in its line than are kept beside it"
-            if project != pinned.project:
-                return "names another project in its line than is kept beside it"
-        except ValueError:
-            return "names no heads"
+            for name, kept in zip(("project", "at"), beside, strict=True):
+                if kept != pinned.content[name]:
+                    word = "time" if name == "at" else name
+                    return f"names another {word} in its line than is kept beside it"
+        except (ValueError, KeyError):
+            return "is no anchor's event"
         return ""
 
 
@@ -179,7 +182,7 @@ class _Parsed:
         try:
             return cls(fault, frozenset() if fault else frozenset(pinned.heads))
         except ValueError:
-            return cls("names no heads", frozenset())
+            return cls("is no anchor's event", frozenset())
 
 
 def pinned_at(anchors: Sequence[int]) -> list[Pinned]:

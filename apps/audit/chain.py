@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 JSON: TypeAlias = "str | int | float | bool | Decimal | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -92,6 +92,40 @@ def unplaced(
     behind = canonical({"subject": subject, "texts": texts, "trail": trail, "verb": verb})
     (before + behind).encode()
     return Unplaced(f'{before[:-1]},"seq":', f",{behind[1:]}")
+
+
+def parsed(line: str) -> Any:
+    """What a line says, which whoever owns the database may have written.
+
+    :raises ValueError: it is no JSON, or is nested deeper than anybody can read.
+    """
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def texts_in(content: Any) -> dict[str, str]:
+    """The digests that an event's content names, by name; none where it is no event's.
+
+    What can be no digest is an empty one, and a name that cannot be said is written out: neither stops who asks for it.
+    """
+    texts = content.get("texts") if isinstance(content, dict) else None
+    if not isinstance(texts, dict):
+        return {}
+    return {
+        name if is_sayable(name) else ascii(name): digest if _can_be_digest(digest) else ""
+        for name, digest in texts.items()
+    }
+
+
+def is_sayable(text: str) -> bool:
+    """Whether PostgreSQL can keep the text: no NUL is in it, and no half of a character."""
+    return text.isprintable() or ("\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text))
+
+
+def _can_be_digest(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isalnum()
 
 
 def seal(prev_hash: str, line: str) -> str:

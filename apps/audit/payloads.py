@@ -15,9 +15,11 @@ from apps.audit.models import Event
 from apps.audit.rows import Row
 
 AT_ONCE = 500
-# A time without end, which nobody erases at, has no place in Python.
+# A time that nobody erases at, without end or in the year 20000, has no place in Python.
 READ = """
-    SELECT digest, salt, text, CASE WHEN isfinite(erased_at) THEN erased_at WHEN erased_at IS NOT NULL THEN 'epoch' END
+    SELECT digest, salt, text, CASE
+        WHEN erased_at BETWEEN '0001-01-02' AND '9999-12-30' THEN erased_at WHEN erased_at IS NOT NULL THEN 'epoch'
+    END
     FROM audit_payload
     WHERE digest = ANY(%s)
 """
@@ -61,8 +63,9 @@ class Texts:
     def _look_for_erasures(self, rows: Sequence[Row]) -> None:
         """An erasure is told in the trail of what was erased, which other trails have as their events' subject."""
         trails = {name for row in rows for name in (row.trail, row.subject)}
-        told = Event.objects.filter(trail__name__in=trails, verb__endswith=".erased").order_by("seq")
-        self.erasures = {(name, at): seq for name, at, seq in told.values_list("trail__name", "at", "seq")}
+        told = Event.objects.filter(trail__name__in=trails, verb__endswith=".erased", at__in=set(self.erased.values()))
+        rows_told = told.order_by("seq").values_list("trail__name", "at", "seq")
+        self.erasures = {(name, at): seq for name, at, seq in rows_told}
 
     def break_of(self, row: Row, named: Named) -> Break | None:
         """The first of an event's texts with which something is wrong."""

@@ -4,7 +4,6 @@ Pure: nothing here knows a database or a key. `hash` is SHA-256 over `prev` and 
 `line` names heads of trails.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -39,7 +38,7 @@ class Pinned:
     @cached_property
     def content(self) -> Any:
         """Its line, parsed. :raises ValueError: it is no JSON."""
-        return json.loads(self.line)
+        return chain.parsed(self.line)
 
     @cached_property
     def heads(self) -> Sequence[Head]:
@@ -77,7 +76,7 @@ def heads_in(content: Mapping[str, object]) -> Sequence[Head]:
         data = content["data"]
         assert isinstance(data, dict)
         return [Head(str(trail), int(seq), str(hash_)) for trail, seq, hash_ in data["heads"]]
-    except (KeyError, TypeError, AssertionError) as error:
+    except (KeyError, TypeError, AssertionError, OverflowError, RecursionError) as error:
         raise ValueError("the line is not an anchor's") from error
 
 
@@ -86,7 +85,7 @@ def read(text: str) -> Pinned:
 
     :raises ValueError: the line is something else, or a part of one.
     """
-    given = json.loads(text)
+    given = chain.parsed(text)
     expected = {field.name: field.type for field in fields(Pinned)}
     if not isinstance(given, dict) or set(given) != set(expected):
         raise ValueError("it is no anchor")

@@ -18,7 +18,7 @@ from apps.audit.payloads import Texts
 from apps.audit.pinned import TRAIL
 from apps.audit.pins import Pins
 from apps.audit.rows import Portion, Row, Scope, pages
-from apps.audit.walking import Content, TrailWalk, Verified, named_in, parsed
+from apps.audit.walking import Content, TrailWalk, Verified, parsed
 
 __all__ = ["Found", "Tally", "TrailBreak", "Verified", "verify", "verify_trails"]
 
@@ -108,7 +108,7 @@ def verify_trails(
     The trail of anchors is walked whatever the scope. What is wrong there concerns every project: what was changed, or
     stands behind the change, may have named any trail.
     """
-    found = Found(Anchor.objects.order_by("-seq").first())
+    found = Found(Anchor.objects.defer("at").order_by("-seq").first())
     kept = _kept(keys)
     sources: list[Source] = [kept, *([pins] if pins else [])]
     own: list[Verified] = []
@@ -182,7 +182,7 @@ def _walk(
 def _naming(page: Sequence[Portion], contents: Sequence[Sequence[Content]]) -> Iterator[tuple[Row, Mapping[str, str]]]:
     for portion, lines in zip(page, contents, strict=True):
         for row, content in zip(portion.rows, lines, strict=True):
-            yield row, named_in(content)
+            yield row, chain.texts_in(content)
 
 
 def _span(portion: Portion, *, after: int) -> Span:

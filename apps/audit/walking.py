@@ -1,8 +1,7 @@
 """A walk along one trail: its chain, the columns beside its lines, the texts they name, and what anchors say of it."""
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +47,7 @@ class TrailWalk:
             self.found = (
                 self.chain.step(Sealed(row.seq, row.line, row.hash))
                 or _break_of_columns(row, content)
-                or texts.break_of(row, named_in(content))
+                or texts.break_of(row, chain.texts_in(content))
                 or self._break_of_anchors(row)
             )
 
@@ -86,16 +85,10 @@ class TrailWalk:
 def parsed(line: str) -> Content:
     """The line as an event; nothing where it is none, which the walk will say."""
     try:
-        content = json.loads(line)
+        content = chain.parsed(line)
     except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def named_in(content: Content) -> Mapping[str, str]:
-    """The texts an event names; none where its line is no event."""
-    texts = content.get("texts")
-    return {name: str(digest) for name, digest in texts.items()} if isinstance(texts, dict) else {}
 
 
 def _break_of_columns(row: Row, content: Content) -> Break | None:

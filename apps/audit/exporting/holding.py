@@ -73,7 +73,7 @@ def pinned(seqs: Sequence[int]) -> Iterator[Pinned]:
     rows = Event.objects.filter(trail__name=TRAIL, seq__in=[*seqs, *(seq - 1 for seq in seqs)])
     hashes = dict(rows.values_list("seq", "hash"))
     lines = dict(rows.filter(seq__in=seqs).values_list("seq", "line"))
-    signed = Anchor.objects.in_bulk(list(seqs))
+    signed = Anchor.objects.defer("at").in_bulk(list(seqs))
     for seq in seqs:
         hash_, key, signature = hashes.get(seq, ""), "", ""
         if anchor := signed.get(seq):
@@ -95,7 +95,8 @@ def _heads(seq: int, line: str) -> Sequence[Head] | None:
 
 
 def _ids(names: Collection[str]) -> dict[str, int]:
-    return dict(rows_of("SELECT name, id FROM audit_trail WHERE name = ANY(%(names)s)", {"names": list(names)}))
+    sayable = [name for name in names if chain.is_sayable(name)]
+    return dict(rows_of("SELECT name, id FROM audit_trail WHERE name = ANY(%(names)s)", {"names": sayable}))
 
 
 def _holds(heads: Sequence[Head], ids: dict[str, int], bounds: Bounds, *, beyond: bool) -> bool:

@@ -5,7 +5,6 @@ handed on. Events do not change, so no transaction is held over a long download,
 reader with a slow line costs the studio nothing. docs/adr/0018 says why.
 """
 
-import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ from typing import Any, Literal
 
 from django.db.models import Q
 
+from apps.audit import chain
 from apps.audit.exporting import holding
 from apps.audit.exporting.reading import give_back, rows_of
 from apps.audit.exporting.writer import Line, Part, Text
-from apps.audit.models import Payload, Trail
+from apps.audit.models import Trail
 from apps.audit.pinned import TRAIL as ANCHORS
 from apps.audit.pinned import Pinned
 
@@ -76,6 +76,15 @@ NAMING = """
     JOIN audit_trail AS trail ON trail.id = part.trail
     JOIN audit_anchoredhead AS head ON head.trail = trail.name
     WHERE head.seq >= part.first - 1 AND (head.seq <= part.last OR %(beyond)s)
+"""
+
+
+# A time that nobody erases at, and that has no place in Python, is another one that no event tells of.
+TEXTS = """
+    SELECT digest, salt, text, CASE
+        WHEN erased_at BETWEEN '0001-01-02' AND '9999-12-30' THEN erased_at WHEN erased_at IS NOT NULL THEN 'epoch'
+    END
+    FROM audit_payload WHERE digest = ANY(%(digests)s::text[])
 """
 
 
@@ -146,11 +155,10 @@ class Selection:
             yield from (Line(*row) for row in rows_of(EVENTS, _columns(slices)))
 
     def texts(self) -> Iterator[Text]:
-        named = ((event, name, digest) for event in self.events() for name, digest in sorted(_named(event.line)))
+        named = ((event, name, digest) for event in self.events() for name, digest in _named(event.line))
         for chunk in _chunks(named, TEXTS_AT_ONCE):
-            rows = Payload.objects.filter(digest__in=[digest for _, _, digest in chunk])
-            found = {digest: kept for digest, *kept in rows.values_list("digest", "salt", "text", "erased_at")}
-            give_back()
+            rows = rows_of(TEXTS, {"digests": [digest for _, _, digest in chunk]})
+            found = {digest: kept for digest, *kept in rows}
             yield from (Text(e.trail, e.seq, name, digest, *found.get(digest, ())) for e, name, digest in chunk)
 
     def anchors(self) -> Iterator[Pinned]:
@@ -218,10 +226,10 @@ def _in_scope(scope: Scope) -> Q:
 
 
 def _named(line: str) -> list[tuple[str, str]]:
-    """The texts an event names; none where its line is no event, which the verifier will say."""
+    """The texts an event names, in order; none where its line is no event, which the verifier will say."""
     try:
-        return [(str(name), str(digest)) for name, digest in json.loads(line)["texts"].items()]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return sorted(chain.texts_in(chain.parsed(line)).items())
+    except ValueError:
         return []
 
 

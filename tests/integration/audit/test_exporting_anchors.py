@@ -121,3 +121,22 @@ def test_lines_are_exported_of_trails_in_the_order_of_their_ids(owner: Owner, ke
 
     assert status == 0, said
     assert listed(tmp_path, "trails.jsonl", "trail") == ["run:b", "run:a"]
+
+
+UNREADABLE: list[tuple[Callable[[Log], None], str]] = [
+    (tampered.nest_a_line_too_deeply, tampered.CHANGED),
+    (tampered.erase_a_text_at("infinity"), "the text “answer” of event 3 was erased, and no event says so"),
+    (tampered.erase_a_text_at("20000-01-01"), "the text “answer” of event 3 was erased, and no event says so"),
+]
+
+
+@pytest.mark.parametrize(("tamper", "words"), UNREADABLE, ids=[each[0].__name__ for each in UNREADABLE])
+def test_a_row_that_cannot_be_read_is_exported_and_named(
+    owner: Owner, kept: Path, tmp_path: Path, tamper: Callable[[Log], None], words: str
+) -> None:
+    owner.rewrite(tamper)
+
+    status, said = exported(tmp_path)
+
+    assert status == 1
+    assert f"BROKEN: trail run:a: {words}" in said

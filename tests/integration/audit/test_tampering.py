@@ -146,6 +146,26 @@ def plant_an_event_before_the_first(log: Log) -> None:
     log["event"].append(first | {"id": 2**40, "seq": -(2**63)})
 
 
+def nest_a_line_too_deeply(log: Log) -> None:
+    events_of(log, TRAIL)[1]["line"] = '{"data":' + "[" * 1500 + "]" * 1500 + "}"
+
+
+def erase_a_text_at(moment: str) -> Callable[[Log], None]:
+    def erase(log: Log) -> None:
+        next(row for row in log["payload"] if row["text"] == "B.").update(text=None, salt=None, erased_at=moment)
+
+    erase.__name__ = f"erase_a_text_at_{moment}"
+    return erase
+
+
+def put_an_event_at_the_end_of_time(log: Log) -> None:
+    events_of(log, TRAIL)[1].update(at="infinity", verb="run.erased")
+
+
+def put_an_anchor_at_the_end_of_time(log: Log) -> None:
+    log["anchor"][1]["at"] = "infinity"
+
+
 NO_SIGNATURE = "anchor {} bears no signature: it was taken away"
 CHANGED = "event 2 is not what was sealed: its text or its hash was changed"
 FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
@@ -180,6 +200,16 @@ FOUND: list[tuple[Callable[[Log], None], str, int, str]] = [
     ),
     (hide_the_trail_below_all_others, TRAIL, 2, CHANGED),
     (plant_an_event_before_the_first, TRAIL, 1, f"event 1 is missing: event {-(2**63)} follows event 0"),
+    (nest_a_line_too_deeply, TRAIL, 2, CHANGED),
+    (erase_a_text_at("infinity"), TRAIL, 3, "the text “answer” of event 3 was erased, and no event says so"),
+    (erase_a_text_at("20000-01-01"), TRAIL, 3, "the text “answer” of event 3 was erased, and no event says so"),
+    (put_an_event_at_the_end_of_time, TRAIL, 2, "the time beside event 2 is not the one in its line"),
+    (
+        put_an_anchor_at_the_end_of_time,
+        "anchors",
+        2,
+        "anchor 2 names another time in its line than is kept beside it",
+    ),
     (give_the_trail_to_another_project, TRAIL, 1, "the trail is kept as another project's than anchor 2 names"),
 ]
 

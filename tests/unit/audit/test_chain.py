@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.audit.chain import GENESIS, Break, Sealed, canonical, digest, first_break, new_salt, seal, unplaced
+from apps.audit.chain import (
+    GENESIS,
+    Break,
+    Sealed,
+    canonical,
+    digest,
+    first_break,
+    is_sayable,
+    new_salt,
+    parsed,
+    seal,
+    texts_in,
+    unplaced,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -132,3 +145,39 @@ def test_a_chain_computed_again_does_not_end_in_the_kept_head() -> None:
 
 def test_equal_texts_have_different_digests() -> None:
     assert digest(new_salt(), "yes") != digest(new_salt(), "yes")
+
+
+@pytest.mark.parametrize("line", ["no JSON", "[" * 1_000 * 1_000, '{"a":' * 1_500 + "1" + "}" * 1_500])
+def test_a_line_that_cannot_be_read_is_said_to_be_none(line: str) -> None:
+    with pytest.raises(ValueError):
+        parsed(line)
+
+
+def test_whatever_stands_where_a_digest_should_stops_nobody() -> None:
+    nested: list[Any] = []
+    for _ in range(5_000):
+        nested = [nested]
+    texts = {
+        "task": "a1" * 32,
+        "nul": "\0",
+        "half": "\ud800",
+        "number": 3,
+        "nested": nested,
+        "\ud800\0": "b2",
+        "ä b": "c3",
+    }
+
+    assert texts_in({"texts": texts}) == {
+        "task": "a1" * 32,
+        "nul": "",
+        "half": "",
+        "number": "",
+        "nested": "",
+        r"'\ud800\x00'": "b2",
+        "ä b": "c3",
+    }
+    assert texts_in([]) == texts_in({}) == texts_in({"texts": []}) == {}
+
+
+def test_what_postgresql_cannot_keep_is_not_sayable() -> None:
+    assert [is_sayable(text) for text in ("", "ä\n\u2028😀", "\0", "a\udfff")] == [True, True, False, False]

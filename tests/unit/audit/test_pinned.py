@@ -48,6 +48,7 @@ def test_it_is_read_as_it_was_written() -> None:
         {"prev": "b" * 63, "line": "b" + pinned().line},
         {"line": "[]"},
         {"line": "no JSON"},
+        {"line": "[" * 100_000},
     ],
 )
 def test_a_changed_one_is_not_whole(changed: dict[str, Any]) -> None:
