@@ -13,14 +13,25 @@ from itertools import groupby
 
 from django.db import connection, transaction
 
-from apps.audit import log, signing
+from apps.audit import chain, log, signing
 from apps.audit.anchored import PINNED
-from apps.audit.models import Anchor, Event
+from apps.audit.models import Anchor, Event, Trail
 from apps.audit.pinned import TRAIL, Head, Pinned
 from apps.audit.signing import public_key_id, public_key_pem
 from apps.audit.statements import together
+from apps.core.errors import Unavailable
 
-__all__ = ["TRAIL", "VERB", "Pinned", "anchors_of", "newest", "public_key_id", "public_key_pem", "seal_anchor"]
+__all__ = [
+    "TRAIL",
+    "VERB",
+    "Pinned",
+    "SealedOtherwise",
+    "anchors_of",
+    "newest",
+    "public_key_id",
+    "public_key_pem",
+    "seal_anchor",
+]
 
 VERB = "anchor.sealed"
 HEADS_IN_ONE = 500  # a line of some 50 kB
@@ -62,12 +73,23 @@ class Moved(Head):
     project: str
 
 
+class SealedOtherwise(Unavailable):
+    """The database gave an anchor another hash than its line has: its owner would have had something else signed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database sealed an anchor otherwise than it was asked to, so nothing was signed. Somebody changed its "
+            "functions or its rows: have manage.py verify_trails say which, and see who owns its tables."
+        )
+
+
 def seal_anchor(*, now: datetime) -> list[Anchor]:
     """Seal every head that moved since the last anchor; nothing where none did.
 
     One event for each 500 trails of a project, so that what a project's auditor is shown names no other project's.
 
     :raises apps.audit.signing.NoSigningKey: there is no key to sign with.
+    :raises SealedOtherwise: the database computes other hashes than we do.
     """
     key_id = public_key_id()
     if not _moved()[0]:  # most minutes of most nights: nothing is locked then, and nothing written
@@ -83,12 +105,12 @@ def seal_anchor(*, now: datetime) -> list[Anchor]:
 
 def _moved() -> tuple[list[Moved], int]:
     """The heads to anchor, by project, and the oldest transaction that was unfinished when they were read."""
-    last = newest()
+    last = Anchor.objects.order_by("-seq").values_list("horizon", flat=True).first()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
         [reached] = cursor.fetchone()
         # One that is not reached yet comes from another database, before a restore, and says nothing.
-        horizon = last.horizon if last and last.horizon <= reached else 0
+        horizon = last if last and last <= reached else 0
         cursor.execute(MOVED, {"own": TRAIL, "horizon": horizon})
         rows = cursor.fetchall()
     return [Moved(trail, seq, hash_, project) for project, trail, seq, hash_, _ in rows], rows[0][4] if rows else 0
@@ -100,7 +122,9 @@ def _seal(project: str, heads: Sequence[Head], *, horizon: int, key_id: str, now
     for at in range(0, len(chunks), ANCHORS_AT_ONCE):
         together_ = chunks[at : at + ANCHORS_AT_ONCE]
         entries = [_entry(chunk, key_id) for chunk in together_]
+        before = Trail.objects.values_list("head_seq", "head_hash").get(name=TRAIL)
         events = log.append(TRAIL, entries, by=log.STUDIO, at=now, subject=TRAIL, project=project)
+        _check_sealed(events, *before)
         signed = [_signed(event, horizon=horizon, key_id=key_id) for event in events]
         anchors += Anchor.objects.bulk_create(signed)
         _keep(signed, together_)
@@ -109,6 +133,21 @@ def _seal(project: str, heads: Sequence[Head], *, horizon: int, key_id: str, now
 
 def _entry(heads: Sequence[Head], key_id: str) -> log.Entry:
     return log.Entry(VERB, {"key": key_id, "heads": [[head.trail, head.seq, head.hash] for head in heads]})
+
+
+def _check_sealed(events: Sequence[Event], seq: int, hash_: str) -> None:
+    """Whether the hashes that are about to be signed are those of our lines, behind what the trail ended in.
+
+    The head is ours to hold until the end of the transaction. Who says that it was another one has it contradicted by
+    the signature that it bears.
+
+    :raises SealedOtherwise: they are not.
+    """
+    for event in events:
+        seq += 1
+        if len(hash_) != len(chain.GENESIS) or event.seq != seq or chain.seal(hash_, event.line) != event.hash:
+            raise SealedOtherwise
+        hash_ = event.hash
 
 
 def _signed(event: Event, *, horizon: int, key_id: str) -> Anchor:

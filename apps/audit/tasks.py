@@ -33,6 +33,8 @@ def seal_anchors() -> None:
         anchors.seal_anchor(now=timezone.now())
     except NoSigningKey as missing:
         logger.warning("nothing is anchored", error=missing.message)
+    except anchors.SealedOtherwise as tampered:
+        logger.error("nothing is anchored", error=tampered.message)
     sending.send_on(now=timezone.now())
     for check in checks.left_behind(now=timezone.now()):
         ring_for_check(check)

@@ -1,19 +1,22 @@
 """Sealing anchors: which heads they name, how they are signed, and that they cost little where nothing happened."""
 
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import Barrier, Thread
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 
-from apps.audit import anchors, log, signing
+from apps.audit import anchors, log, sending, signing, tasks
 from apps.audit.anchored import fault_of
-from apps.audit.anchors import anchors_of, public_key_id, public_key_pem, seal_anchor
+from apps.audit.anchors import SealedOtherwise, anchors_of, public_key_id, public_key_pem, seal_anchor
 from apps.audit.log import Entry, verify
 from apps.audit.models import Anchor, AnchoredHead, Event, Trail
 from apps.audit.pinned import read
 from apps.audit.signing import NoSigningKey
+from studio.embedded.postgres import OWNER, Postgres
 from tests.integration.audit.test_feed import unfinished
 from tests.integration.audit.trails import ADA, NOON, forgery, write
 
@@ -193,3 +196,56 @@ def test_an_old_key_still_vouches_for_what_it_signed(settings: Any) -> None:
     found = verify("a").first_break
     assert found is not None
     assert found.reason == "anchor 1, which names event 1, is signed with a key that is not the studio's"
+
+
+# --- where the owner of the database has it seal otherwise ----------------------------------------------------------
+
+
+@pytest.fixture
+def sealed_by(postgres: Postgres) -> Iterator[Callable[[str, str], None]]:
+    """Has the database seal with another function, in which a part of it was replaced."""
+    with psycopg.connect(postgres.url(OWNER), autocommit=True) as owner:
+        [[honest]] = owner.execute("SELECT pg_get_functiondef('audit_seal'::regproc)").fetchall()
+
+        def replace(part: str, other: str) -> None:
+            assert part in honest
+            owner.execute(honest.replace(part, other))
+
+        yield replace
+        owner.execute(honest)
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ("sealed || line_now", "sealed || line_now || ' '"),
+        ("sealed || line_now", "repeat('0', 64) || line_now"),
+        ("place := place + 1", "place := place + 2"),
+    ],
+)
+def test_a_hash_that_is_not_of_our_line_is_not_signed(
+    sealed_by: Callable[[str, str], None], part: str, other: str
+) -> None:
+    write("a", X)
+    seal_anchor(now=NOON)
+    write("b", X)
+    sealed_by(part, other)
+
+    with pytest.raises(SealedOtherwise, match="nothing was signed"):
+        seal_anchor(now=NOON)
+
+    assert Anchor.objects.count() == 1
+    assert not AnchoredHead.objects.filter(trail="b").exists()
+
+
+def test_what_is_not_signed_holds_nothing_else_up(
+    sealed_by: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(sending, "send_on", lambda *, now: sent.append(now))
+    write("a", X)
+    sealed_by("sealed || line_now", "line_now || sealed")
+
+    tasks.seal_anchors()
+
+    assert len(sent) == 1
