@@ -7,6 +7,7 @@ because jsonb rewrites numbers (`1e22` comes back as an int).
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 JSON: TypeAlias = "str | int | float | bool | Decimal | Sequence[JSON] | Mapping[str, JSON] | None"
+
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it, and no text about it
 
 GENESIS = "0" * 64
 """What the first event of every trail follows."""
@@ -63,8 +66,8 @@ class Unplaced:
     behind: str
 
     def at(self, seq: int) -> str:
-        """The one text that is stored and sealed for the event."""
-        return f"{self.before}{seq}{self.behind}"
+        """The one text that is stored and sealed for the event. :raises ValueError: the place is no whole number."""
+        return f"{self.before}{seq:d}{self.behind}"
 
 
 def unplaced(
@@ -82,7 +85,7 @@ def unplaced(
 
     It names its trail and its place, so that a sound event cannot be passed off as one of another trail.
 
-    :raises ValueError: for a time without its zone, NaN and infinities, and characters that UTF-8 cannot say.
+    :raises ValueError: for a time without its zone, NaN and infinities, characters that UTF-8 cannot say, and NUL.
     """
     if at.tzinfo is None:
         raise ValueError("an event's time needs its zone")
@@ -90,7 +93,10 @@ def unplaced(
     # Sorted keys: "seq" stands behind the first four and before the others.
     before = canonical({"actor": actor, "at": moment, "data": data, "project": project})
     behind = canonical({"subject": subject, "texts": texts, "trail": trail, "verb": verb})
-    (before + behind).encode()
+    said = before + behind
+    said.encode()
+    if r"\u0000" in said and NUL.search(said):
+        raise ValueError("an event cannot say a NUL, which PostgreSQL cannot keep")
     return Unplaced(f'{before[:-1]},"seq":', f",{behind[1:]}")
 
 

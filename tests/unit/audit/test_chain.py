@@ -85,6 +85,22 @@ def test_a_character_that_utf_8_cannot_say_is_refused() -> None:
         a_line(data={"x": "\ud800"})
 
 
+@pytest.mark.parametrize("changes", [{"data": {"x": ["a\0"]}}, {"data": {"\0": 1}}, {"verb": "\0"}, {"trail": "\\\0"}])
+def test_a_nul_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="NUL"):
+        a_line(**changes)
+
+
+@pytest.mark.parametrize("text", [r"\u0000", r"\\u0000", "u0000", "\\"])
+def test_what_is_written_of_a_nul_is_none(text: str) -> None:
+    assert parsed(a_line(data={"x": text}))["data"]["x"] == text
+
+
+def test_a_place_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError):
+        a_line('1,"data":{"heads":[]}')  # type: ignore[arg-type]  # what a database could return as the place
+
+
 def test_a_time_without_its_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="zone"):
         a_line(at=datetime(2026, 3, 1, 12))
