@@ -8,8 +8,11 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
+from django.db.models import Q
+
 from apps.accounts.models import Membership, Project, User
-from apps.audit.log import Actor
+from apps.audit.log import Actor, Read, read
+from apps.audit.models import Event
 from apps.runs import claim, services
 from apps.runs.desk import Desk
 from apps.runs.models import Attempt, Proposal, Run, Step
@@ -247,3 +250,11 @@ class Driving:
     def told(self) -> Run:
         """The run as the tables have it now."""
         return Run.objects.get(pk=self.run.pk)
+
+
+def told_in(trail: str) -> list[Read]:
+    """The events of a trail and of the parts of it that are projects' own, in the order in which they were written."""
+    written = Event.objects.filter(Q(trail__name=trail) | Q(trail__name__startswith=f"{trail}:")).order_by("id")
+    places = list(written.values_list("trail__name", "seq"))
+    told = {(name, event.seq): event for name in {name for name, _ in places} for event in read(name)}
+    return [told[place] for place in places]

@@ -124,4 +124,5 @@ def _digest(secret: str) -> str:
 def _leave(key: ApiKey, verb: str, *, by: Actor, at: datetime, **more: log.JSON) -> None:
     data = {"key": key.pk, "prefix": key.prefix, "person": key.person_id, "project": key.project.slug, **more}
     entry = Entry(verb, data, {"name": key.name} if verb == "api-key.made" else {})
-    log.append(TRAIL, [entry], by=by, at=at, subject=f"api-key:{key.pk}", project=key.project.slug)
+    trail = log.trail_within(TRAIL, key.project.slug)
+    log.append(trail, [entry], by=by, at=at, subject=f"api-key:{key.pk}", project=key.project.slug)

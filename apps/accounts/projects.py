@@ -189,4 +189,5 @@ def _facts(member: Membership) -> dict[str, JSON]:
 
 def _leave(entry: Entry, member: Membership, *, by: User, at: datetime) -> None:
     subject = f"person:{member.user_id}"
-    log.append(TRAIL, [entry], by=by.actor, at=at, subject=subject, project=member.project.slug)
+    trail = log.trail_within(TRAIL, member.project.slug)
+    log.append(trail, [entry], by=by.actor, at=at, subject=subject, project=member.project.slug)

@@ -87,8 +87,8 @@ class Trailed(ModelAdmin):
             return
         person = request.user
         assert isinstance(person, User), "nobody else comes to the admin pages"
-        by, at = person.actor, timezone.now()
-        log.append(self.trail, [entry], by=by, at=at, subject=now.subject, project=now.project)
+        trail = log.trail_within(self.trail, now.project)
+        log.append(trail, [entry], by=person.actor, at=timezone.now(), subject=now.subject, project=now.project)
 
     def _entry(self, before: Standing | None, after: Standing | None) -> Entry | None:
         if before is None:
@@ -182,7 +182,8 @@ class Trailed(ModelAdmin):
         for model, instances in collector.data.items():
             if its := self._trailed(model):
                 falling += [(its, standing) for each in instances if (standing := its.standing(each.pk))]
-        return sorted(falling, key=lambda each: each[0].trail)  # two trails are locked in one order
+        # Two trails are locked in one order.
+        return sorted(falling, key=lambda each: log.trail_within(each[0].trail, each[1].project))
 
     def _tell_of_fallen(self, request: HttpRequest, falling: Iterable[tuple["Trailed", Standing]]) -> None:
         for its, standing in falling:

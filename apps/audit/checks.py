@@ -18,7 +18,6 @@ from apps.audit import log
 from apps.audit.log import Actor
 from apps.audit.models import Check, Trail
 from apps.audit.rows import Scope
-from apps.audit.statements import together
 from apps.audit.verification import Found, Tally, verify_trails
 
 TRAIL = "checks"
@@ -78,9 +77,9 @@ def _ring(check_id: int) -> None:
 
 
 def _tell(check: Check, entry: log.Entry, *, by: Actor, at: datetime) -> None:
-    """Seal an event of a check's project in the trail of all checks, which is no project's."""
-    together([log.take_head(TRAIL, project="")])
-    log.append(TRAIL, [entry], by=by, at=at, subject=_subject(check), project=check.project)
+    """Seal an event of a check of everything, or of a project, in that one's trail of checks."""
+    trail = log.trail_within(TRAIL, check.project)
+    log.append(trail, [entry], by=by, at=at, subject=_subject(check), project=check.project)
 
 
 def _subject(check: Check) -> str:

@@ -36,6 +36,7 @@ __all__ = [
     "since",
     "take_head",
     "text",
+    "trail_within",
     "verify",
 ]
 
@@ -103,14 +104,20 @@ class Read:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
+def trail_within(trail: str, project: str) -> str:
+    """The trail in which `project` has its part of a trail about many things: its auditors see whole trails."""
+    return f"{trail}:{project}" if project else trail
+
+
 def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, subject: str, project: str) -> list[Event]:
     """Seal `entries` at the end of `trail`, in the caller's transaction, and return their rows.
 
     One statement however many entries there are. The trail's head stays locked until the transaction ends; who appends
-    to two trails does it in the same order everywhere.
+    to two trails does it in the same order everywhere. A trail is for good of the `project` of its first event, and a
+    project's takes no event of another.
 
     :raises TransactionManagementError: outside a transaction, where an event could stay without its change.
-    :raises ValueError: for what JSON or UTF-8 cannot say, or a time without its zone.
+    :raises ValueError: for what JSON or UTF-8 cannot say, for a NUL, or a time without its zone.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("an event is written in the transaction of what it explains")
@@ -175,6 +182,8 @@ def append(trail: str, entries: Sequence[Entry], *, by: Actor, at: datetime, sub
 
 
 def _payload(text: str) -> dict[str, str]:
+    if "\0" in text:
+        raise ValueError("a text cannot hold a NUL, which PostgreSQL cannot keep")
     salt = chain.new_salt()
     return {"digest": chain.digest(salt, text), "salt": salt, "text": text}
 

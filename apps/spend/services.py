@@ -98,7 +98,8 @@ def raise_limit(*, account: Account, to: Decimal, by: Actor, reason: str, now: d
     before, account.limit_usd = account.limit_usd, _raised(account.limit_usd, to)
     account.save(update_fields=["limit_usd"])
     data: dict[str, Any] = {"account": account.key, "from": str(before), "to": str(account.limit_usd)}
-    _tell(Entry("limit.raised", data, {"reason": reason}), by=by, now=now, subject=account.key)
+    told = Entry("limit.raised", data, {"reason": reason})
+    _tell(told, by=by, now=now, subject=account.key, budget=account.budget)
     return account
 
 
@@ -120,7 +121,7 @@ def raise_budget(*, budget: Budget, to: Decimal, by: Actor, reason: str, now: da
         after={"limit_usd": budget.limit_usd},
     )
     told = Entry(entry.verb, entry.data, {**entry.texts, "reason": reason})
-    _tell(told, by=by, now=now, subject=f"budget:{budget.pk}")
+    _tell(told, by=by, now=now, subject=f"budget:{budget.pk}", budget=budget)
     return budget
 
 
@@ -150,5 +151,6 @@ def _raised(limit: Decimal, to: Decimal) -> Decimal:
     return to
 
 
-def _tell(entry: Entry, *, by: Actor, now: datetime, subject: str) -> None:
-    log.append(TRAIL, [entry], by=by, at=now, subject=subject, project="")
+def _tell(entry: Entry, *, by: Actor, now: datetime, subject: str, budget: Budget | None) -> None:
+    project = budget.project.slug if budget and budget.project else ""
+    log.append(log.trail_within(TRAIL, project), [entry], by=by, at=now, subject=subject, project=project)

@@ -14,15 +14,21 @@ CREATE FUNCTION audit_seal(
 DECLARE
     entry record;
     line_now text;
+    whose text;
 BEGIN
     -- Two first writers cannot differ: one makes the head, the other waits for it.
     LOOP
-        SELECT id, head_seq, head_hash INTO in_trail, place, sealed
+        SELECT id, project, head_seq, head_hash INTO in_trail, whose, place, sealed
         FROM audit_trail WHERE name = trail FOR NO KEY UPDATE;
         EXIT WHEN FOUND;
         INSERT INTO audit_trail (name, project, head_seq, head_hash) VALUES (trail, of_project, 0, genesis)
         ON CONFLICT (name) DO NOTHING;
     END LOOP;
+    -- Who may see a project's trail sees the whole of it.
+    IF whose <> '' AND whose <> of_project THEN
+        RAISE EXCEPTION 'the trail % is of project %, and takes no event of %', trail, whose, of_project
+            USING ERRCODE = 'check_violation';
+    END IF;
 
     INSERT INTO audit_payload (digest, salt, text, trail_id, created_at)
     SELECT given.digest, given.salt, given.text, in_trail, happened_at

@@ -13,8 +13,9 @@ from django.utils import timezone
 from apps.accounts.api_keys import KeyNotMade, find_by_secret, make_api_key, revoke_api_key
 from apps.accounts.models import ApiKey, Project, User
 from apps.accounts.services import TRAIL, ensure_first_person
-from apps.audit.log import Read, read, verify
+from apps.audit.log import Read, verify
 from apps.audit.models import Event, Payload
+from tests.factories import told_in
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +39,7 @@ def made(admin: User, **more: Any) -> tuple[ApiKey, str]:
 
 
 def told() -> list[Read]:
-    return [event for event in read(TRAIL) if event.verb.startswith("api-key")]
+    return [event for event in told_in(TRAIL) if event.verb.startswith("api-key")]
 
 
 def test_a_key_is_found_by_its_secret_and_kept_as_a_digest(admin: User) -> None:

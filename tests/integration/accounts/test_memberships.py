@@ -9,8 +9,7 @@ from django.utils import timezone
 from apps.accounts.api_keys import find_by_secret, make_api_key
 from apps.accounts.models import ApiKey, Membership, Project, User
 from apps.accounts.services import ensure_first_person
-from apps.audit.log import read
-from tests.factories import NOON, make_person, make_project
+from tests.factories import NOON, make_person, make_project, told_in
 from tests.integration.accounts.test_admin import person
 
 pytestmark = pytest.mark.django_db
@@ -89,7 +88,7 @@ def test_keys_end_with_a_membership_that_an_administrator_ends(
     assert [each.username for each in User.objects.filter(memberships__project=lab)] == ["boss"]
     assert ApiKey.objects.get().revoked_at is not None
     assert User.objects.get(pk=ada.pk).home_project is None
-    told = [event for event in read("accounts") if event.actor == root.actor]
+    told = [event for event in told_in("accounts") if event.actor == root.actor]
     assert {"membership.removed", "api-key.revoked"} <= {event.verb for event in told}
     Membership.objects.create(user=ada, project=lab)
     assert find_by_secret(secret=secret, now=NOON) is None, "whoever comes back makes new keys"

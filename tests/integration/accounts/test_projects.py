@@ -20,10 +20,9 @@ from apps.accounts.projects import (
     remove_member,
 )
 from apps.accounts.services import redeem_sign_in_link
-from apps.audit import log
 from apps.core.errors import Invalid
 from apps.runs.services import project_of, submit_run
-from tests.factories import NOON, make_person, make_pool, make_project
+from tests.factories import NOON, make_person, make_pool, make_project, told_in
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +50,7 @@ def of(person: User, project: Project) -> int:
 
 
 def told() -> list[tuple[str, dict[str, object]]]:
-    return [(event.verb, event.data) for event in log.read("accounts")]
+    return [(event.verb, event.data) for event in told_in("accounts")]
 
 
 def test_an_admin_adds_somebody_by_the_name_they_sign_in_with(lab: Project, boss: User) -> None:
@@ -94,7 +93,7 @@ def test_a_role_is_changed_and_what_it_was_is_told(lab: Project, boss: User) -> 
     change_role(project=lab, member=of(ada, lab), role="auditor", by=boss, now=NOON)
     change_role(project=lab, member=of(ada, lab), role="auditor", by=boss, now=NOON)
 
-    [event] = log.read("accounts")
+    [event] = told_in("accounts")
     assert event.verb == "membership.changed"
     assert event.texts == {"before": '{"role": "analyst"}', "after": '{"role": "auditor"}'}
 

@@ -18,6 +18,7 @@ from apps.audit.log import STUDIO, Entry, read, verify
 from apps.audit.models import Check, Event
 from apps.audit.signing import public_key_pem
 from apps.audit.verification import Found
+from tests.factories import told_in
 from tests.integration.audit.trails import ADA, NOON, forgery, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,7 +61,7 @@ def test_a_check_is_a_row_an_event_and_a_bell(rung: list[int]) -> None:
     assert open_check("default") == check
     assert (open_check(None), latest_check("default")) == (None, None)
     assert rung == [check.pk]
-    [event] = Event.objects.filter(trail__name="checks")
+    [event] = Event.objects.filter(trail__name="checks:default")
     assert (event.verb, event.subject, event.project, event.data) == (
         "check.started",
         f"check:{check.pk}",
@@ -75,7 +76,7 @@ def test_whoever_asks_while_one_is_open_is_told_of_that_one(rung: list[int]) -> 
     other = start_check(project="default", by=ADA, now=NOON)
 
     assert (second, rung) == (first, [first.pk, other.pk])
-    assert len(read("checks")) == 2
+    assert len(told_in("checks")) == 2
 
 
 def test_a_broker_that_is_down_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +160,7 @@ def test_a_check_of_one_project_says_nothing_of_another(rung: list[int]) -> None
 
     check = carried_out("alpha")
 
-    assert (check.status, check.trails, check.breaks) == (Check.Status.HOLDS, 1, [])
+    assert (check.status, check.trails, check.breaks) == (Check.Status.HOLDS, 2, [])  # its run, and its checks
     assert latest_check(None) is None
 
 
@@ -211,6 +212,17 @@ def test_a_process_that_fails_leaves_a_check_that_is_over(rung: list[int], monke
     assert (check.status, check.error) == (Check.Status.GIVEN_UP, "its process was ended")
     assert read("checks")[-1].verb == "check.given_up"
     assert start_check(project=None, by=ADA, now=timezone.now()) != check
+
+
+def test_a_process_that_ended_in_an_error_of_its_own_is_told(rung: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    check = start_check(project=None, by=ADA, now=timezone.now())
+    ended = subprocess.CompletedProcess([], returncode=1, stdout="", stderr="Traceback …\nDataError: too large\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+
+    tasks.carry_out_check(check.pk)
+
+    check.refresh_from_db()
+    assert (check.status, check.error) == (Check.Status.GIVEN_UP, "Traceback …\nDataError: too large")
 
 
 def test_one_whose_process_died_is_given_up_and_one_that_waits_is_rung_for_again(rung: list[int]) -> None:

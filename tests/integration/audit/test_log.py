@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.db.transaction import TransactionManagementError, atomic
 
 from apps.audit.log import Actor, Entry, Read, append, read, text, verify
@@ -121,6 +121,26 @@ def test_an_event_outside_a_transaction_is_refused() -> None:
         append("run:a", [SUBMITTED], by=ADA, at=NOON, subject="run:a", project="default")
 
     assert not Trail.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("project", ["other", ""])
+def test_a_project_s_trail_takes_no_event_of_another(project: str) -> None:
+    write("run:a", SUBMITTED)
+
+    with pytest.raises(IntegrityError, match="takes no event"), atomic():
+        append("run:a", [SUBMITTED], by=ADA, at=NOON, subject="run:a", project=project)
+
+    assert Event.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "entry", [Entry("x", {"a": "\0"}), Entry("x", texts={"a": "\0"}), Entry("\0"), Entry("x", {"\0": 1})]
+)
+def test_a_nul_is_refused_before_the_database_is_asked(entry: Entry, django_assert_num_queries: Counted) -> None:
+    with pytest.raises(ValueError, match="NUL"), atomic(), django_assert_num_queries(0):
+        append("run:a", [entry], by=ADA, at=NOON, subject="run:a", project="default")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,7 +11,8 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.services import TRAIL
-from apps.audit.log import Read, read
+from apps.audit.log import Read
+from tests.factories import told_in
 from tests.integration.people.conftest import PASSWORD
 
 
@@ -25,7 +26,7 @@ def is_signed_in(client: Client) -> bool:
 
 def told(*verbs: str) -> list[Read]:
     """The events of these verbs, or of all."""
-    return [event for event in read(TRAIL) if not verbs or event.verb in verbs]
+    return [event for event in told_in(TRAIL) if not verbs or event.verb in verbs]
 
 
 def last(verb: str) -> Read:

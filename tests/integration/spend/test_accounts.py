@@ -11,6 +11,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.audit.log import Actor, read, verify
+from apps.audit.models import Event
 from apps.spend.models import Account, Budget
 from apps.spend.services import TRAIL, NoLimit, NotRaised, accounts_for, raise_budget, raise_limit
 from apps.workers.models import Profile, Worker
@@ -185,6 +186,14 @@ class TestRaising:
         [event] = read(TRAIL)
         assert (event.verb, event.data) == ("budget.changed", {"budget": team.pk, "fields": ["limit_usd"]})
         assert event.texts["reason"] == "A busy week."
+
+    def test_the_auditors_of_a_budgets_project_are_told(self) -> None:
+        ours = budget("Ours", "1", project=make_project("lab"))
+
+        raise_budget(budget=ours, to=Decimal(3), by=ADA, reason="A busy week.", now=NOON)
+
+        [event] = Event.objects.filter(verb="budget.changed")
+        assert (event.trail.name, event.trail.project, event.project) == ("spend:lab", "lab", "lab")
 
     def test_a_budget_of_each_run_is_raised_for_all_runs_that_have_begun(self) -> None:
         each, other = budget("Each", "1", period="run"), budget("Other", "1", period="run")

@@ -15,11 +15,12 @@ from django.utils import timezone
 
 from apps.accounts.models import Project, User
 from apps.accounts.services import ensure_first_person
-from apps.audit.log import Read, read, verify
+from apps.audit.log import Read, verify
 from apps.audit.models import Event, Payload
 from apps.workers import vault
 from apps.workers.models import Conductor, Credential, Profile, Worker
 from apps.workers.services import TRAIL, open_endpoint
+from tests.factories import told_in
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +85,7 @@ def delete(browser: Client, kind: str, pk: int) -> None:
 
 
 def told() -> list[Read]:
-    return read(TRAIL)
+    return told_in(TRAIL)
 
 
 def texts(event: Read) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def test_what_goes_along_with_a_project_is_told_of_too(browser: Client) -> None:
     assert browser.post(f"/admin/accounts/project/{project.pk}/delete/", {"post": "yes"}).status_code == 302
 
     assert [event.verb for event in told()] == ["worker.added", "worker.removed"]
-    assert read("accounts")[-1].verb == "project.removed"
+    assert told_in("accounts")[-1].verb == "project.removed"
 
 
 def test_the_change_goes_where_its_event_cannot_be_written(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
