@@ -7,6 +7,7 @@ that is gone but for its signature without its line: the verifier says what is w
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from apps.audit import chain
@@ -28,6 +29,8 @@ SEQS = "SELECT event.seq" + OF_PROJECTS
 NAMING = """
         AND (%(heads)s::text[] IS NULL
             OR EXISTS (SELECT FROM unnest(%(heads)s::text[]) AS head WHERE strpos(event.line, head) > 0))
+        AND (%(since)s::text IS NULL
+            OR coalesce(substring(event.line from '"at":"([^"]+)"') COLLATE "C" >= %(since)s, true))
     ORDER BY event.seq
     LIMIT %(limit)s
 """
@@ -51,15 +54,23 @@ def anchors_of_projects(projects: Sequence[str], *, last: int) -> set[int]:
 
 
 def anchors_naming(
-    bounds: Bounds, *, projects: Sequence[str], last: int, names: Collection[str] | None, beyond: bool
+    bounds: Bounds,
+    *,
+    projects: Sequence[str],
+    last: int,
+    names: Collection[str] | None,
+    since: datetime | None,
+    beyond: bool,
 ) -> set[int]:
     """The places of those whose lines name an event of the trails, or with `beyond` one that should follow.
 
-    With the `names` of the trails, where they are few, no other line is read.
+    With the `names` of the trails, where they are few, no other line is parsed; nor is one, where it is given, whose
+    anchor was sealed before `since`.
     """
     found: set[int] = set()
     given = _given(projects, last=last) | {"limit": AT_ONCE}
     given["heads"] = None if names is None else [chain.canonical([name])[:-1] + "," for name in names]
+    given["since"] = since and since.astimezone(UTC).isoformat(timespec="microseconds")  # as lines tell it
     while rows := rows_of(LINES, given):
         heads = {seq: _heads(seq, line) for seq, line in rows}
         ids = _ids({head.trail for each in heads.values() for head in each or ()})

@@ -175,8 +175,10 @@ class Selection:
         projects, last = self.scope.projects, self.last_anchor
         if self.scope.kind == "all":
             return holding.anchors_of_projects(projects, last=last)
-        names, beyond = self.scope.trails or None, self.scope.kind == "run"
-        found = holding.anchors_naming(self._bounds, projects=projects, last=last, names=names, beyond=beyond)
+        names, since, beyond = self.scope.trails or None, self.scope.since, self.scope.kind == "run"
+        found = holding.anchors_naming(
+            self._bounds, projects=projects, last=last, names=names, since=since, beyond=beyond
+        )
         for slices in _chunks(self._whole(), TRAILS_AT_ONCE):
             rows = rows_of(NAMING, _columns(slices) | {"beyond": beyond})
             found.update(seq for (seq,) in rows if seq <= last)

@@ -93,12 +93,15 @@ def test_an_export_of_one_run_takes_only_the_anchors_that_name_it() -> None:
 
 
 def test_an_export_of_a_time_takes_only_the_anchors_that_name_an_event_of_it() -> None:
-    for minutes in (0, 120):
+    for minutes in (-120, 0, 120):
         for trail in ("run:a", "run:b"):
             write_at(trail, minutes, X)
             seal_anchor(now=later(minutes))
+    write_at("run:c", 0, X)
+    seal_anchor(now=later(240))  # late: there was no key for it
 
-    assert [anchor.seq for anchor in Selection(TIME).anchors()] == [1, 2]
+    # The first two name the events that those of the hour follow.
+    assert [anchor.seq for anchor in Selection(TIME).anchors()] == [1, 2, 3, 4, 7]
 
 
 def test_a_planted_event_before_the_first_does_not_make_an_export_endless(owner: Owner, kept: Path) -> None:
