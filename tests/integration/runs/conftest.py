@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.runs import driver, tasks
 from apps.runs import process as processes
 from apps.runs.models import Run
 from apps.runs.process import Process
+from apps.workers.models import FlowRule
+from apps.workers.rules import add_rule, add_tag
 from tests.integration.runs.drawn import Answering
 from tests.pools import admin, knobs, mini, pool, ultra
 
@@ -47,3 +51,13 @@ def drive(process: Process) -> Callable[[Run], Run]:
         return run
 
     return to_the_end
+
+
+@pytest.fixture
+def rule(admin: User, pool: str) -> FlowRule:
+    """What carries `secret` may only be read by models with `trusted`."""
+    project = admin.home_project
+    assert project is not None
+    for name in ("secret", "trusted"):
+        add_tag(project=project, name=name, by=admin, now=timezone.now())
+    return add_rule(project=project, carries="secret", needs="trusted", by=admin, now=timezone.now())

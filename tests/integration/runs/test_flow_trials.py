@@ -10,22 +10,11 @@ from apps.runs.labels import Labels
 from apps.runs.models import Proposal, Run
 from apps.web.rules.trial import trial_of
 from apps.workers.models import Conductor, FlowRule, Profile, Worker
-from apps.workers.rules import add_rule, add_tag
-from tests.integration.runs import test_flow_rules as given
+from tests.integration.runs import ruled as given
 from tests.integration.runs.test_driving import Drive
 from tests.pools import workflow
 
 UNTAGGED = Labels()
-
-
-@pytest.fixture
-def row(admin: User, pool: str) -> FlowRule:
-    """What carries `secret` may only be read by models with `trusted`."""
-    project = admin.home_project
-    assert project is not None
-    for name in ("secret", "trusted"):
-        add_tag(project=project, name=name, by=admin, now=timezone.now())
-    return add_rule(project=project, carries="secret", needs="trusted", by=admin, now=timezone.now())
 
 
 def tried(run: Run) -> list[tuple[str, list[str]]]:
@@ -35,7 +24,7 @@ def tried(run: Run) -> list[tuple[str, list[str]]]:
 
 
 def test_a_run_that_is_held_before_its_planner_plans_again_would_have_been(
-    admin: User, ultra: Profile, row: FlowRule, drive: Drive
+    admin: User, ultra: Profile, rule: FlowRule, drive: Drive
 ) -> None:
     Conductor.objects.update(model="sim-conductor:ttft=0,rate=0")
     ultra.rounds = 2
@@ -51,7 +40,7 @@ def test_a_run_that_is_held_before_its_planner_plans_again_would_have_been(
 
 @pytest.mark.parametrize("asked", [1, 2])
 def test_where_its_planner_was_shown_results_in_turns_they_count(
-    admin: User, mini: Profile, row: FlowRule, drive: Drive, asked: int
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, asked: int
 ) -> None:
     Worker.objects.filter(slug="sim-atlas").update(tags=["secret"])
     run = drive(given.planned(given.submit(admin, mini, workflow(("s1", "Compute it.", "sim-atlas", [])), UNTAGGED)))
@@ -64,7 +53,7 @@ def test_where_its_planner_was_shown_results_in_turns_they_count(
 
 
 def test_whoever_answered_in_anothers_stead_is_taken_for_who_did(
-    admin: User, mini: Profile, row: FlowRule, drive: Drive, knobs: Callable[..., None]
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, knobs: Callable[..., None]
 ) -> None:
     given.stand_ins("sim-birch", "sim-cedar")
     Worker.objects.filter(slug="sim-cedar").update(tags=["secret"])
@@ -76,7 +65,7 @@ def test_whoever_answered_in_anothers_stead_is_taken_for_who_did(
 
 
 def test_stand_ins_none_of_whom_may_read_it_hold_it_here_too(
-    admin: User, mini: Profile, row: FlowRule, drive: Drive, knobs: Callable[..., None]
+    admin: User, mini: Profile, rule: FlowRule, drive: Drive, knobs: Callable[..., None]
 ) -> None:
     given.stand_ins("sim-birch", "sim-cedar")
     given.trust("sim-atlas", "sim-birch")
@@ -87,7 +76,7 @@ def test_stand_ins_none_of_whom_may_read_it_hold_it_here_too(
     assert tried(run) == [(run.code, ["task:", "s2"])]
 
 
-def test_a_run_within_the_run_is_tried_along_with_it(admin: User, ultra: Profile, row: FlowRule, drive: Drive) -> None:
+def test_a_run_within_the_run_is_tried_along_with_it(admin: User, ultra: Profile, rule: FlowRule, drive: Drive) -> None:
     Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
     ultra.nesting = 1
     ultra.save()
@@ -101,7 +90,7 @@ def test_a_run_within_the_run_is_tried_along_with_it(admin: User, ultra: Profile
 
 
 def test_a_run_that_goes_to_its_end_under_a_rule_would_not_have_been_held_by_it(
-    admin: User, ultra: Profile, row: FlowRule, drive: Drive
+    admin: User, ultra: Profile, rule: FlowRule, drive: Drive
 ) -> None:
     Conductor.objects.update(model="sim-conductor:ttft=0,rate=0")
     ultra.rounds = 2
