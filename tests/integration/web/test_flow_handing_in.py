@@ -5,38 +5,19 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.messages import get_messages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from apps.accounts.models import Project, User
+from apps.accounts.models import User
 from apps.runs.models import Run
 from apps.runs.templates import keep_template
 from apps.workers.models import FlowRule, Profile, Tag
 from apps.workflows.models import SavedWorkflow
 from tests.factories import NOON, chain, make_pool
 
-HTMX = {"HX-Request": "true"}
-ACTIONS = 'name="actions" value="([^"]*)"'  # by which a page tells whether what it offers is still what the run needs
-
 
 def words(page: bytes) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page.decode())).split())
-
-
-def told(answer: Any) -> list[str]:
-    return [str(message) for message in get_messages(answer.wsgi_request)]
-
-
-def seen(browser: Client, run: Run) -> str:
-    """All that the form on the run's page says it was shown with."""
-    page = browser.get(f"/runs/{run.code}/").content.decode()
-    [found] = re.findall(r'name="seen" value="([^"]*)"', page)
-    return str(found)
-
-
-def address(project: Project) -> str:
-    return f"/projects/{project.slug}/rules/"
 
 
 @pytest.fixture
