@@ -5,7 +5,7 @@ An erased text leaves nothing to compute again; without a word about it in a tra
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import connection
 
@@ -85,4 +85,4 @@ class Texts:
         if self.erasures.get((row.trail, erased_at), 0) > row.seq:
             return True
         is_of_subject = row.subject != row.trail and (row.subject, erased_at) in self.erasures
-        return is_of_subject and datetime.fromisoformat(row.at) <= erased_at
+        return is_of_subject and row.at <= erased_at.astimezone(UTC).isoformat(timespec="microseconds")
