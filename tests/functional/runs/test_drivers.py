@@ -21,6 +21,7 @@ from tests.pools import workflow
 from tests.simulators import Simulator
 
 SLOW = "rate=60,tokens=240"  # four seconds a reply
+SLOWER = "rate=16,tokens=240"  # fifteen: longer than a driver takes to start on a busy machine
 
 FIRST_THEN_SLOW = workflow(
     ("s1", "Begin.", "sim-delta", []),
@@ -79,7 +80,7 @@ def test_stopping_cuts_the_open_call_within_two_seconds_and_says_which(
 def test_a_driver_killed_in_the_middle_of_a_step_is_replaced_within_twenty_seconds(
     admin: User, mini: Profile, start_driver: StartDriver, simulator: Simulator, knobs: Callable[..., None]
 ) -> None:
-    knobs("sim-cedar", SLOW)
+    knobs("sim-cedar", SLOWER)
     first = start_driver()
     run = submit(admin, mini)
     wait_until(is_writing(run, "s2", simulator), within_s=15, what="step 2 is being written")
@@ -89,7 +90,7 @@ def test_a_driver_killed_in_the_middle_of_a_step_is_replaced_within_twenty_secon
 
     claimed = run.claim
     wait_until(lambda: status(run) == Run.Status.RUNNING and run.claim > 1, within_s=20, what="another driver has it")
-    wait_until(lambda: status(run) == Run.Status.SUCCEEDED, within_s=20, what="the run is finished")
+    wait_until(lambda: status(run) == Run.Status.SUCCEEDED, within_s=40, what="the run is finished")
     assert claimed <= 1
     calls = finished_calls(simulator)
     assert len(calls) == len(set(calls)) == 3
@@ -101,7 +102,7 @@ def test_a_driver_killed_in_the_middle_of_a_step_is_replaced_within_twenty_secon
 def test_a_driver_asked_to_end_lets_go_of_its_runs_at_once(
     admin: User, mini: Profile, start_driver: StartDriver, simulator: Simulator, knobs: Callable[..., None]
 ) -> None:
-    knobs("sim-cedar", SLOW)
+    knobs("sim-cedar", SLOWER)
     first = start_driver()
     run = submit(admin, mini)
     wait_until(is_writing(run, "s2", simulator), within_s=15, what="step 2 is being written")
@@ -110,7 +111,7 @@ def test_a_driver_asked_to_end_lets_go_of_its_runs_at_once(
     first.send_signal(signal.SIGTERM)
 
     wait_until(lambda: status(run) == Run.Status.RUNNING and run.claim > 1, within_s=8, what="another driver has it")
-    wait_until(lambda: status(run) == Run.Status.SUCCEEDED, within_s=20, what="the run is finished")
+    wait_until(lambda: status(run) == Run.Status.SUCCEEDED, within_s=40, what="the run is finished")
     assert "run.released" in [event.verb for event in audit.read(run.trail)]
 
 

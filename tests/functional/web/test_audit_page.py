@@ -52,7 +52,8 @@ def change(ada: User, run: Run) -> int:
 def tell(entry: Entry, *, by: User) -> int:
     project = by.memberships.get().project.slug
     with transaction.atomic():
-        [event] = log.append("pool", [entry], by=by.actor, at=timezone.now(), subject="pool", project=project)
+        trail = log.trail_within("pool", project)
+        [event] = log.append(trail, [entry], by=by.actor, at=timezone.now(), subject="pool", project=project)
     return event.pk
 
 
