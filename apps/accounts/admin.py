@@ -106,7 +106,7 @@ class GroupAdmin(Trailed, auth_admin.GroupAdmin):
     trail, noun = TRAIL, "group"
 
 
-class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker alone
+class ProjectForm(forms.ModelForm[Project]):
     def clean_slug(self) -> str:
         """Events name their project by its slug, for good: under another project's its auditors would read them."""
         slug: str = self.cleaned_data["slug"]

@@ -23,13 +23,12 @@ from apps.accounts.trailed import Trailed
 from apps.audit.log import JSON
 
 if TYPE_CHECKING:  # generic to the type checker alone
-    Form = forms.ModelForm[Membership]
     FormSet = BaseInlineFormSet[Membership, Any, Any]
 else:
-    Form, FormSet = forms.ModelForm, BaseInlineFormSet
+    FormSet = BaseInlineFormSet
 
 
-class MembershipForm(Form):
+class MembershipForm(forms.ModelForm[Membership]):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         for name in {"user", "project"} & set(self.fields):

@@ -97,8 +97,10 @@ def test_what_is_written_of_a_nul_is_none(text: str) -> None:
 
 
 def test_a_place_that_is_no_number_is_refused() -> None:
+    given: Any = '1,"data":{"heads":[]}'  # what a database could return as the place
+
     with pytest.raises(ValueError):
-        a_line('1,"data":{"heads":[]}')  # type: ignore[arg-type]  # what a database could return as the place
+        a_line(given)
 
 
 def test_a_time_without_its_zone_is_refused() -> None:
