@@ -10,7 +10,7 @@ from apps.runs import driver, tasks
 from apps.runs import process as processes
 from apps.runs.models import Run
 from apps.runs.process import Process
-from apps.workers.models import FlowRule
+from apps.workers.models import Conductor, FlowRule, Profile
 from apps.workers.rules import add_rule, add_tag
 from tests.integration.runs.drawn import Answering
 from tests.pools import admin, knobs, mini, pool, ultra
@@ -61,3 +61,12 @@ def rule(admin: User, pool: str) -> FlowRule:
     for name in ("secret", "trusted"):
         add_tag(project=project, name=name, by=admin, now=timezone.now())
     return add_rule(project=project, carries="secret", needs="trusted", by=admin, now=timezone.now())
+
+
+@pytest.fixture
+def nesting(ultra: Profile) -> Profile:
+    """A profile whose conductor may be given steps: each becomes a run within the run."""
+    Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
+    ultra.nesting = 1
+    ultra.save()
+    return ultra

@@ -27,14 +27,6 @@ SUM = "Compute (1847 - 392) * 16 / 5. Answer with the number."
 NESTS = workflow(("s1", SUM, "sim-conductor", []), ("s2", "Repeat the number.", "sim-delta", ["s1"]))
 
 
-@pytest.fixture
-def nesting(ultra: Profile) -> Profile:
-    Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
-    ultra.nesting = 1
-    ultra.save()
-    return ultra
-
-
 def submit(admin: User, profile: Profile, **options: Any) -> Run:
     return submit_run(task=SUM, profile=profile, by=admin, now=timezone.now(), **options)
 

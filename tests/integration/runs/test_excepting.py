@@ -15,18 +15,17 @@ from apps.runs.holding import revise_run
 from apps.runs.labels import Labels
 from apps.runs.models import Run
 from apps.runs.services import go_on, submit_run
-from apps.workers.models import Conductor, FlowRule, Profile, Worker
+from apps.workers.models import FlowRule, Profile, Worker
 from apps.workers.rules import add_rule, add_tag
-from apps.workflows.workflow import Workflow
+from tests.integration.runs.ruled import TASK, submit, trust
 from tests.integration.runs.test_driving import Drive
 from tests.pools import workflow
 
-SUM = "Compute (1847 - 392) * 16 / 5. Answer with the number."
 CHAIN = workflow(
     ("s1", "Compute it.", "sim-atlas", []),
     ("s2", "Check it.", "sim-birch", ["s1"]),
 )
-TWO_NESTED = workflow(("s1", SUM, "sim-conductor", []), ("s2", SUM, "sim-conductor", []))
+TWO_NESTED = workflow(("s1", TASK, "sim-conductor", []), ("s2", TASK, "sim-conductor", []))
 
 
 @pytest.fixture
@@ -37,24 +36,6 @@ def rule(admin: User, pool: str) -> FlowRule:
     for name in ("secret", "trusted", "local"):
         add_tag(project=project, name=name, by=admin, now=timezone.now())
     return add_rule(project=project, carries="secret", needs="trusted", by=admin, now=timezone.now())
-
-
-@pytest.fixture
-def nesting(ultra: Profile) -> Profile:
-    Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
-    ultra.nesting = 1
-    ultra.save()
-    return ultra
-
-
-def trust(*slugs: str) -> None:
-    for table in (Worker, Conductor):
-        table.objects.filter(slug__in=slugs).update(tags=["trusted"])
-
-
-def submit(admin: User, profile: Profile, flow: Workflow) -> Run:
-    labels = Labels(tags=("secret",))
-    return submit_run(task=SUM, profile=profile, by=admin, now=timezone.now(), workflow=flow, labels=labels)
 
 
 def shown(run: Run) -> list[str]:
@@ -204,7 +185,7 @@ def test_what_was_approved_of_a_step_is_not_of_another_that_takes_its_place(
 def test_what_was_approved_of_the_planner_outlasts_a_revision(
     admin: User, ultra: Profile, rule: FlowRule, drive: Drive
 ) -> None:
-    planned = submit_run(task=SUM, profile=ultra, by=admin, now=timezone.now(), labels=Labels(tags=("secret",)))
+    planned = submit_run(task=TASK, profile=ultra, by=admin, now=timezone.now(), labels=Labels(tags=("secret",)))
     run = drive(planned)
     approve(run, admin, shown(run))
     drive(run)

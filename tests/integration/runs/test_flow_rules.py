@@ -14,7 +14,7 @@ from apps.runs.experiments import start_experiment
 from apps.runs.labels import Attachment, Labels, attach
 from apps.runs.models import Run, Step
 from apps.runs.services import go_on, submit_run
-from apps.workers.models import Conductor, FlowRule, Profile, Tag, Worker
+from apps.workers.models import FlowRule, Profile, Tag, Worker
 from apps.workers.rules import change_rule
 from apps.workflows.workflow import Select
 from tests.factories import make_person
@@ -212,14 +212,6 @@ def test_a_tag_that_a_worker_has_lost_since_is_not_relied_on(
 
 
 # --- runs within runs, forks and rounds ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def nesting(ultra: Profile) -> Profile:
-    Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
-    ultra.nesting = 1
-    ultra.save()
-    return ultra
 
 
 def test_a_run_within_a_run_carries_what_its_step_reads_and_is_approved_with_the_outer_one(

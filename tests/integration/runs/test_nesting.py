@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from threading import Thread
 
-import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -26,14 +25,6 @@ OUTER = workflow(
     ("s2", SUM, "sim-conductor", ["s1"]),
     ("s3", "Repeat the number that was found, and nothing else.", "sim-atlas", ["s2"]),
 )
-
-
-@pytest.fixture
-def nesting(ultra: Profile) -> Profile:
-    Conductor.objects.update(model="sim-conductor:ttft=0,rate=0,seed=1")
-    ultra.nesting = 1
-    ultra.save()
-    return ultra
 
 
 def submit(admin: User, profile: Profile) -> Run:
